@@ -1,0 +1,185 @@
+"""The typed IR: a pipeline as frozen data. Its JSON form is versioned and holds all that a run needs but code.
+
+A pipeline has components (typed functions, each once) and tasks (a component with its inputs bound). Where the
+code comes from a notebook, the cells are in the IR too; Python code is named by module and found by `modules`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from flowc.diagnostics import Source
+from flowc.frozen import Frozen, Variant
+from flowc.types.model import AnyType, Type
+
+IR_VERSION = 1
+
+Role = Literal["ingest", "validate", "transform", "train", "evaluate", "serve"]
+
+
+class Resources(Frozen):
+    """What a task holds while it runs. Memory in bytes; `processes` above 1 asks for a gang."""
+
+    cpus: float = 1
+    memory: int | None = None
+    gpus: int = 0
+    processes: int = 1
+
+
+class Policy(Frozen):
+    """How a task is to be treated: attempts after the first, time limit in seconds, whether results are reused."""
+
+    retries: int = 0
+    timeout: float | None = None
+    cache: bool = True
+
+
+class Port(Frozen):
+    """A typed input or output. `default` counts where `required` is false; it is the value's JSON form.
+
+    A default that has no JSON form (a function, an object) is the function's own business: `opaque` says so.
+    """
+
+    name: str
+    type: Type = AnyType()
+    required: bool = True
+    default: Any = None
+    opaque: bool = False
+    source: Source | None = None
+
+
+class PythonCode(Variant):
+    """A function that is imported: from a file of `Pipeline.modules`, or an installed module."""
+
+    kind: Literal["python"] = "python"
+    module: str
+    qualname: str
+
+
+class NotebookCode(Variant):
+    """Cells that run in order in one namespace. Indices are those of `Pipeline.cells`.
+
+    `shared` cells (imports, definitions, constants) run first; `cells` are the step's own. `reads` are the names
+    to be set before, `defines` those to be kept after; each is a port of the component under the same name.
+    """
+
+    kind: Literal["notebook"] = "notebook"
+    shared: tuple[int, ...] = ()
+    cells: tuple[int, ...]
+
+
+Code = Annotated[PythonCode | NotebookCode, Field(discriminator="kind")]
+
+
+class Cell(Frozen):
+    """A notebook's code cell: its index among all of the notebook's cells, its id, its source as plain Python."""
+
+    index: int
+    id: str | None = None
+    source: str
+
+
+class Component(Frozen):
+    """A typed function. `outputs` has one port named "output" where the function returns a single value."""
+
+    name: str
+    inputs: tuple[Port, ...] = ()
+    outputs: tuple[Port, ...] = ()
+    code: Code
+    role: Role | None = None
+    description: str = ""
+    resources: Resources = Resources()
+    policy: Policy = Policy()
+    source: Source | None = None
+
+
+class Parameter(Frozen):
+    """A pipeline's argument. A relative `Path` default is relative to the file that the parameter stands in."""
+
+    name: str
+    type: Type = AnyType()
+    required: bool = True
+    default: Any = None
+    description: str = ""
+    source: Source | None = None
+
+
+class Constant(Variant):
+    """A value written in the pipeline, in its JSON form. A relative path is relative to the pipeline's file."""
+
+    kind: Literal["constant"] = "constant"
+    value: Any
+
+
+class FunctionRef(Variant):
+    """A function or class handed to a component, as "module:qualname"."""
+
+    kind: Literal["function"] = "function"
+    ref: str
+
+
+class FromParameter(Variant):
+    kind: Literal["parameter"] = "parameter"
+    parameter: str
+
+
+class FromTask(Variant):
+    kind: Literal["task"] = "task"
+    task: str
+    output: str = "output"
+
+
+Binding = Annotated[Constant | FunctionRef | FromParameter | FromTask, Field(discriminator="kind")]
+
+
+class Task(Frozen):
+    """A component in a pipeline, with its inputs bound. Nested pipelines' tasks are named "outer/inner"."""
+
+    name: str
+    component: str
+    inputs: dict[str, Binding] = {}
+    after: tuple[str, ...] = ()
+    resources: Resources = Resources()
+    policy: Policy = Policy()
+    source: Source | None = None
+
+    def upstream(self) -> tuple[str, ...]:
+        """Return the tasks that must end before this one starts, each once, in order of mention."""
+        data = (binding.task for binding in self.inputs.values() if isinstance(binding, FromTask))
+        return tuple(dict.fromkeys((*data, *self.after)))
+
+
+class Output(Frozen):
+    """What the pipeline as a whole gives, by name."""
+
+    name: str
+    value: FromTask
+
+
+class Pipeline(Frozen):
+    """A compiled pipeline. `modules` maps a module's name to its file, relative to the project's root."""
+
+    ir_version: Literal[1] = IR_VERSION
+    name: str
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    components: dict[str, Component] = {}
+    tasks: tuple[Task, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    modules: dict[str, str] = {}
+    cells: tuple[Cell, ...] = ()
+    source: Source | None = None
+
+    def task(self, name: str) -> Task:
+        """Return the task of this name; KeyError where there is none."""
+        return next((task for task in self.tasks if task.name == name), None) or _missing(name)
+
+    def component_of(self, task: Task) -> Component:
+        """Return the component that a task runs."""
+        return self.components[task.component]
+
+
+def _missing(name: str) -> Task:
+    raise KeyError(name)

@@ -1,0 +1,114 @@
+"""What a runner is, and what passes between the engine and it. Runner authors implement `Runner`, nothing more.
+
+The engine submits a `TaskCall`; the runner has it executed, where and how it likes, by
+`flowc.engine.worker.execute`, and completes the future with the `TaskResult` that this returns. A task that
+fails is a result with an error, not an exception: the future gets an exception only where the runner lost the
+call, as when a worker process was killed (`WorkerLostError`).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from flowc.errors import RunnerError
+from flowc.ir import Cell, Code, Component, Resources
+from flowc.store.stored import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An input whose value travels with the call: a parameter or a constant, as a Python value.
+
+    Its repr shows nothing of the value, which may be secret.
+    """
+
+    value: Any = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An input that is a function or class, as "module:qualname"."""
+
+    ref: str
+
+
+Input = Stored | Literal | Reference
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBase:
+    """Where the code of a run is found: the project's root, its modules' files below it, a notebook's cells."""
+
+    root: Path
+    modules: dict[str, str]
+    notebook: str | None = None
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCall:
+    """One attempt of one task, complete in itself: it can be pickled and executed anywhere that sees the store."""
+
+    run: str
+    task: str
+    attempt: int
+    component: Component
+    code_base: CodeBase
+    inputs: dict[str, Input]
+    resources: Resources
+    store: Path
+    log: Path
+
+    @property
+    def code(self) -> Code:
+        return self.component.code
+
+
+@dataclass(frozen=True, slots=True)
+class TaskError:
+    """Why an attempt failed. `traceback` starts at the user's own first frame; `expected` is a ComponentError."""
+
+    kind: str
+    message: str
+    traceback: str = ""
+    hint: str | None = None
+    expected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What came of an attempt: its outputs by port, or an error. Times are seconds since the epoch."""
+
+    started: float
+    ended: float
+    worker: str
+    outputs: dict[str, Stored] = field(default_factory=dict)
+    error: TaskError | None = None
+
+
+class WorkerLostError(RunnerError):
+    """The process that executed a task ended without a result: killed, out of memory, crashed."""
+
+
+class Runner(Protocol):
+    """A place where tasks run. Methods are called from one thread, that of the engine."""
+
+    @property
+    def capacity(self) -> Resources:
+        """What all tasks running at one time may hold together."""
+        ...
+
+    def submit(self, call: TaskCall) -> Future[TaskResult]:
+        """Start the call and return at once; an inline runner may return a future that is already done."""
+        ...
+
+    def cancel(self, future: Future[TaskResult]) -> None:
+        """Stop a call for good, killing its process if it runs; the future ends cancelled or with an error."""
+        ...
+
+    def close(self) -> None:
+        """Free everything. No process of the runner is left when this returns."""
+        ...

@@ -1,0 +1,1 @@
+"""The metadata and artifact store."""

@@ -1,0 +1,37 @@
+"""From a class to its "module:qualname" and back."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from flowc.errors import NotFoundError, did_you_mean
+
+
+def ref_of(thing: Any) -> str:
+    """Return "module:qualname" for a class or function."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def resolve_ref(ref: str) -> Any:
+    """Import what a "module:qualname" names.
+
+    Raises NotFoundError where the module can't be imported or lacks the name.
+    """
+    module_name, _, qualname = ref.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name + ".").startswith(error.name + "."):
+            raise NotFoundError(
+                f"no module named '{error.name}' (needed for '{ref}')",
+                hint="run from the project's folder, or install the package that has it",
+            ) from error
+        raise
+    for part in qualname.split("."):
+        if not hasattr(found, part):
+            raise NotFoundError(
+                f"module '{module_name}' has no '{qualname}'", hint=did_you_mean(part, dir(found))
+            )
+        found = getattr(found, part)
+    return found
