@@ -22,6 +22,7 @@ from flowc.errors import UsageError
 from flowc.types.artifacts import Artifact, Dataset
 from flowc.types.columns import columns_of
 from flowc.types.model import (
+    CONSTRAINTS,
     AnyType,
     ArtifactType,
     CallableType,
@@ -61,9 +62,6 @@ _CONTAINERS: dict[Any, Literal["list", "set", "frozenset"]] = {
     set: "set",
     frozenset: "frozenset",
 }
-_CONSTRAINT_NAMES = frozenset(
-    ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
-)
 
 
 def describe(annotation: Any) -> Type:
@@ -82,7 +80,7 @@ def describe(annotation: Any) -> Type:
         return _literal(annotation)
     if annotation in (Callable, typing.Callable, types.FunctionType) or origin is Callable:
         return CallableType()
-    if isinstance(annotation, typing.TypeAliasType) if hasattr(typing, "TypeAliasType") else False:
+    if hasattr(annotation, "__value__"):  # a TypeAliasType, which came with Python 3.12
         return describe(annotation.__value__)
     if isinstance(annotation, str | typing.ForwardRef):
         raise UsageError(
@@ -137,7 +135,7 @@ def _constraints(extras: Iterable[Any]) -> Iterable[tuple[str, Any]]:
         elif isinstance(extra, annotated_types.GroupedMetadata):
             yield from _constraints(extra)
         else:
-            for name in _CONSTRAINT_NAMES:
+            for name in CONSTRAINTS:
                 value = getattr(extra, name, None)
                 if value is not None and not callable(value):
                     yield name, value

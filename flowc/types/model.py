@@ -16,6 +16,8 @@ ScalarName = Literal[
     "none", "bool", "int", "float", "str", "bytes", "path", "date", "datetime", "time", "timedelta", "secret"
 ]
 
+CONSTRAINTS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+
 
 class AnyType(Variant):
     """No type was said: anything flows in and out."""
@@ -42,8 +44,8 @@ class ScalarType(Variant):
 
     def constraints(self) -> dict[str, float | str]:
         """Return the constraints that are set, by pydantic's names."""
-        values = self.model_dump(exclude={"kind", "name"}, exclude_none=True)
-        return dict(values)
+        values = ((name, getattr(self, name)) for name in CONSTRAINTS)
+        return {name: value for name, value in values if value is not None}
 
     def __str__(self) -> str:
         name = {"none": "None", "secret": "SecretStr", "path": "Path"}.get(self.name, self.name)

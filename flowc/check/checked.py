@@ -1,0 +1,33 @@
+"""Check a pipeline: every rule runs, and all that they find is reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowc.check.graph import check_graph, topological_order
+from flowc.check.ports import check_ports
+from flowc.diagnostics import Diagnostic
+from flowc.errors import CompileError
+from flowc.ir import Pipeline, Task
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPipeline:
+    """A pipeline without errors. `ordered` are its tasks so that each stands behind what it needs; `diagnostics`
+    holds the warnings and notes."""
+
+    pipeline: Pipeline
+    ordered: tuple[Task, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def check_pipeline(pipeline: Pipeline, found: Sequence[Diagnostic] = ()) -> CheckedPipeline:
+    """Hold a pipeline to all rules; `found` is what its front end had to say.
+
+    Raises CompileError with everything, warnings included, where there is at least one error.
+    """
+    diagnostics = (*found, *check_graph(pipeline), *check_ports(pipeline))
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        raise CompileError(diagnostics)
+    return CheckedPipeline(pipeline, topological_order(pipeline), diagnostics)

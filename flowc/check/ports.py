@@ -1,0 +1,122 @@
+"""Rules on ports: every input has a value, and what flows into it is of its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowc.diagnostics import Diagnostic, Related
+from flowc.errors import FlowcError, did_you_mean
+from flowc.ir import (
+    Binding,
+    Component,
+    Constant,
+    FromParameter,
+    FromTask,
+    FunctionRef,
+    Parameter,
+    Pipeline,
+    Port,
+    Task,
+)
+from flowc.types.flow import mismatch
+from flowc.types.model import AnyType, CallableType, ScalarType, Type
+from flowc.types.validate import is_value, validated_json
+
+
+def check_ports(pipeline: Pipeline) -> Iterator[Diagnostic]:
+    """Find inputs without a value, inputs that the component does not have, and values of the wrong type."""
+    produced = _produced(pipeline)
+    parameters = {parameter.name: parameter for parameter in pipeline.parameters}
+    for parameter in pipeline.parameters:
+        yield from _default(parameter)
+    for task in pipeline.tasks:
+        component = pipeline.components.get(task.component)
+        if component is not None:
+            yield from _inputs(task, component, produced, parameters)
+
+
+def _produced(pipeline: Pipeline) -> dict[tuple[str, str], Port]:
+    return {
+        (task.name, port.name): port
+        for task in pipeline.tasks
+        if task.component in pipeline.components
+        for port in pipeline.components[task.component].outputs
+    }
+
+
+def _inputs(
+    task: Task,
+    component: Component,
+    produced: dict[tuple[str, str], Port],
+    parameters: dict[str, Parameter],
+) -> Iterator[Diagnostic]:
+    ports = {port.name: port for port in component.inputs}
+    for name in task.inputs.keys() - ports.keys():
+        hint = did_you_mean(name, ports) or f"its inputs are: {', '.join(ports) or 'none'}"
+        message = f"task '{task.name}': component '{component.name}' has no input '{name}'"
+        yield Diagnostic(code="FC105", message=message, source=task.source, hint=hint)
+    for port in component.inputs:
+        what = f"task '{task.name}', input '{port.name}'"
+        binding = task.inputs.get(port.name)
+        if binding is None:
+            if port.required:
+                message = f"{what} ({port.type}) has no value"
+                hint = "pass it in the call, or give it a default"
+                yield _at(task, port, "FC103", message, hint)
+        elif reason := _refusal(binding, port.type, produced, parameters):
+            yield _at(task, port, "FC301", f"{what} takes {port.type}: {reason}")
+
+
+def _refusal(
+    binding: Binding,
+    wanted: Type,
+    produced: dict[tuple[str, str], Port],
+    parameters: dict[str, Parameter],
+) -> str | None:
+    match binding:
+        case FromTask(task=task, output=output):
+            port = produced.get((task, output))
+            reason = mismatch(port.type, wanted) if port else None
+            return f"task '{task}' makes {port.type} here; {reason}" if port and reason else None
+        case FromParameter(parameter=name):
+            parameter = parameters.get(name)
+            reason = mismatch(parameter.type, wanted) if parameter else None
+            return f"parameter '{name}' is {parameter.type}; {reason}" if parameter and reason else None
+        case FunctionRef(ref=ref):
+            takes = isinstance(wanted, CallableType | AnyType)
+            return None if takes else f"the function {ref} is not one"
+        case Constant(value=value):
+            return _value_fault(wanted, value)
+
+
+def _value_fault(type_: Type, value: object) -> str | None:
+    if not is_value(type_):
+        return f"{value!r} is not one"
+    if isinstance(type_, ScalarType | AnyType) or value is None:
+        return _fault(type_, value)
+    # A class that the value needs may not be importable where a pipeline is only read; the plan looks again.
+    try:
+        return _fault(type_, value)
+    except ImportError:
+        return None
+
+
+def _fault(type_: Type, value: object) -> str | None:
+    try:
+        validated_json(type_, value)
+    except FlowcError as error:
+        return error.message
+    return None
+
+
+def _default(parameter: Parameter) -> Iterator[Diagnostic]:
+    if parameter.required or parameter.default is None:
+        return
+    if reason := _value_fault(parameter.type, parameter.default):
+        message = f"the default of parameter '{parameter.name}' is not of its type: {reason}"
+        yield Diagnostic(code="FC302", message=message, source=parameter.source)
+
+
+def _at(task: Task, port: Port, code: str, message: str, hint: str | None = None) -> Diagnostic:
+    related = (Related(message="the input is declared here", source=port.source),) if port.source else ()
+    return Diagnostic(code=code, message=message, source=task.source, hint=hint, related=related)

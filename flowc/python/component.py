@@ -1,0 +1,88 @@
+"""`@component`: a typed function that is an ordinary one outside a pipeline, and makes a task inside one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+
+from flowc.ir import Component, Policy, PythonCode, Resources
+from flowc.python.options import ComponentOptions, TaskOptions, policy_from, resources_from
+from flowc.python.places import definition
+from flowc.python.signature import input_ports, output_ports
+from flowc.python.tracing import current_trace
+from flowc.types.names import ref_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ComponentFunction(Generic[P, R]):
+    """A component. Called outside a pipeline it runs; inside one it adds a task and returns its future.
+
+    Inside a pipeline a call also takes `after=`, a future or a list of them: tasks to wait for without their data.
+    """
+
+    def __init__(self, function: Callable[P, R], options: ComponentOptions) -> None:
+        self.function = function
+        self.name = options.get("name", function.__name__)
+        self.task_name: str | None = None
+        self.role = options.get("role")
+        self.resources = resources_from(options, Resources())
+        self.policy = policy_from(options, Policy())
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def spec(self) -> Component:
+        """The component as the IR has it. Raises CompileError where the signature can't be one."""
+        module, _, qualname = ref_of(self.function).partition(":")
+        return Component(
+            name=self.name,
+            inputs=input_ports(self.function),
+            outputs=output_ports(self.function),
+            code=PythonCode(module=module, qualname=qualname),
+            role=self.role,
+            description=inspect.getdoc(self.function) or "",
+            resources=self.resources,
+            policy=self.policy,
+            source=definition(self.function),
+        )
+
+    def options(self, **options: Unpack[TaskOptions]) -> Self:
+        """Return the same component with other resources, policy or task name, for one call."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.task_name = options.get("name", self.task_name)
+        other.resources = resources_from(options, self.resources)
+        other.policy = policy_from(options, self.policy)
+        return other
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        trace = current_trace()
+        if trace is None:
+            return self.function(*args, **kwargs)
+        return trace.add_task(self, args, dict(kwargs))  # type: ignore[return-value]  # a future stands in for it
+
+    def __repr__(self) -> str:
+        return f"<component '{self.name}'>"
+
+
+@overload
+def component(function: Callable[P, R], /) -> ComponentFunction[P, R]: ...
+@overload
+def component(
+    **options: Unpack[ComponentOptions],
+) -> Callable[[Callable[P, R]], ComponentFunction[P, R]]: ...
+def component(function: Callable[..., Any] | None = None, /, **options: Unpack[ComponentOptions]) -> Any:
+    """Make a function a component. Bare, or with its name, role, resources and policy.
+
+    >>> @component(cpus=2, memory="4GiB", retries=1)
+    ... def double(number: int) -> int:
+    ...     return 2 * number
+    >>> double(21)
+    42
+    """
+    if function is None:
+        return lambda decorated: ComponentFunction(decorated, options)
+    return ComponentFunction(function, options)

@@ -1,0 +1,72 @@
+"""What `@component` and `.options` accept, in words and numbers that people write."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypedDict
+
+from flowc.errors import UsageError
+from flowc.ir import Policy, Resources, Role
+
+_MEMORY = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_TIME = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class TaskOptions(TypedDict, total=False):
+    """`memory` is bytes or "4GiB", `timeout` seconds or "10m"; `retries` counts attempts after the first."""
+
+    name: str
+    cpus: float
+    memory: int | str
+    gpus: int
+    processes: int
+    retries: int
+    timeout: float | str
+    cache: bool
+
+
+class ComponentOptions(TaskOptions, total=False):
+    role: Role
+
+
+def resources_from(options: TaskOptions, ground: Resources) -> Resources:
+    """Return the resources with what the options say changed. Raises UsageError for what makes no sense."""
+    changes: dict[str, Any] = {key: options[key] for key in ("cpus", "gpus", "processes") if key in options}  # type: ignore[literal-required]
+    if "memory" in options:
+        changes["memory"] = bytes_from(options["memory"])
+    _refuse_below("cpus", changes.get("cpus"), 0)
+    _refuse_below("gpus", changes.get("gpus"), 0)
+    _refuse_below("processes", changes.get("processes"), 1)
+    return ground.model_copy(update=changes)
+
+
+def policy_from(options: TaskOptions, ground: Policy) -> Policy:
+    """Return the policy with what the options say changed. Raises UsageError for what makes no sense."""
+    changes: dict[str, Any] = {key: options[key] for key in ("retries", "cache") if key in options}  # type: ignore[literal-required]
+    if "timeout" in options:
+        changes["timeout"] = seconds_from(options["timeout"])
+    _refuse_below("retries", changes.get("retries"), 0)
+    return ground.model_copy(update=changes)
+
+
+def _refuse_below(name: str, value: float | None, least: int) -> None:
+    if value is not None and value < least:
+        raise UsageError(f"{name}={value} makes no sense: it is at least {least}")
+
+
+def bytes_from(text: int | str) -> int:
+    """Return the bytes that "512MB", "4GiB" or a number stand for. Raises UsageError for anything else."""
+    return int(_amount(text, _MEMORY, "a memory size", "4GiB", "b"))
+
+
+def seconds_from(text: float | str) -> float:
+    """Return the seconds that "90s", "10m", "1.5h" or a number stand for. Raises UsageError for anything else."""
+    return _amount(text, _TIME, "a time", "10m", "")
+
+
+def _amount(text: float | str, units: dict[str, Any], what: str, example: str, suffix: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(text).lower())
+    unit = match[2].removesuffix(suffix) if match and suffix else match[2] if match else None
+    if match is None or unit not in units or float(match[1]) == 0:
+        raise UsageError(f"{text!r} is not {what}", hint=f'write it like "{example}"')
+    return float(match[1]) * float(units[unit])

@@ -1,0 +1,152 @@
+"""`@pipeline`: a function whose calls of components are traced into the IR."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from flowc.diagnostics import Source
+from flowc.errors import CompileError, UsageError
+from flowc.ir import FromTask, Output, Parameter, Pipeline, Port
+from flowc.project import find_root
+from flowc.python.futures import Future, Futures, parameter_future
+from flowc.python.modules import project_modules
+from flowc.python.places import caller, definition
+from flowc.python.signature import bind, input_ports
+from flowc.python.tracing import Trace, current_trace, fail_together
+from flowc.types.flow import mismatch
+from flowc.types.paths import portable
+from flowc.types.validate import to_json, validated
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PipelineFunction(Generic[P, R]):
+    """A pipeline. Compiled, it is traced; called in another pipeline, its tasks join that one's; called by itself,
+    it is the plain function, and its components just run."""
+
+    def __init__(self, function: Callable[P, R], name: str | None) -> None:
+        self.function = function
+        self.name = name or function.__name__
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """The parameters as typed ports. Raises CompileError where the signature can't be a pipeline's."""
+        return input_ports(self.function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        trace = current_trace()
+        if trace is None:
+            return self.function(*args, **kwargs)
+        return self._join(trace, args, dict(kwargs))
+
+    def _join(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+        place = caller()
+        bound, problems = bind([port.name for port in self.ports], args, kwargs, f"pipeline '{self.name}'")
+        for problem in problems:
+            trace.report("FC105", problem, place)
+        for port in self.ports:
+            if port.name in bound:
+                bound[port.name] = self._held(trace, port, bound[port.name], place)
+        with trace.nested(self.name):
+            try:
+                inspect.signature(self.function).bind(**bound)
+            except TypeError as error:
+                trace.report("FC103", f"pipeline '{self.name}': {error}", place)
+                raise fail_together(trace, CompileError(())) from error
+            return self.function(**bound)  # type: ignore[call-arg]
+
+    def _held(self, trace: Trace, port: Port, value: Any, place: Source) -> Any:
+        what = f"parameter '{port.name}' of pipeline '{self.name}'"
+        try:
+            if not isinstance(value, Future | Futures):
+                return validated(port.type, value)
+        except UsageError as error:
+            trace.report("FC301", f"{what}: {error.message}", place, error.hint)
+        if isinstance(value, Future) and (reason := mismatch(value._type, port.type)):
+            trace.report("FC301", f"{what} can't take {value!r}: {reason}", place)
+        return value
+
+    def compile(self, root: Path | None = None) -> Pipeline:
+        """Trace the function and return the pipeline. Raises CompileError with all that is wrong."""
+        file = Path(inspect.getfile(self.function)).resolve()
+        root = root or find_root(file)
+        trace = Trace(root, file.parent)
+        futures = {port.name: parameter_future(port.name, port.type) for port in self.ports}
+        with trace.active():
+            try:
+                returned = self.function(**futures)  # type: ignore[call-arg]
+                outputs = tuple(_outputs(returned, definition(self.function)))
+            except CompileError as error:
+                raise fail_together(trace, error) from error
+        if trace.diagnostics:
+            raise CompileError(trace.diagnostics)
+        return Pipeline(
+            name=self.name,
+            description=inspect.getdoc(self.function) or "",
+            parameters=tuple(self._parameters(file.parent, root)),
+            components=trace.components,
+            tasks=tuple(trace.tasks.values()),
+            outputs=outputs,
+            modules=project_modules(trace.components.values(), trace.tasks.values(), file, root),
+            source=definition(self.function),
+        )
+
+    def _parameters(self, folder: Path, root: Path) -> Iterator[Parameter]:
+        defaults = inspect.signature(self.function).parameters
+        for port in self.ports:
+            default = port.default
+            if not port.required and not port.opaque and default is not None:
+                value = validated(port.type, defaults[port.name].default)
+                default = to_json(port.type, portable(port.type, value, folder, root))
+            yield Parameter(
+                name=port.name, type=port.type, required=port.required, default=default, source=port.source
+            )
+
+    def __repr__(self) -> str:
+        return f"<pipeline '{self.name}'>"
+
+
+def _outputs(returned: Any, place: Source | None) -> Iterator[Output]:
+    """Return the pipeline's outputs: a future by itself is "output", several are named by key or field."""
+    if returned is None:
+        return
+    if isinstance(returned, Future):
+        named = {"output": returned}
+    elif isinstance(returned, Futures):
+        named = dict(returned._futures)
+    elif isinstance(returned, dict):
+        named = returned
+    elif isinstance(returned, tuple) and hasattr(returned, "_asdict"):
+        named = returned._asdict()
+    elif isinstance(returned, tuple | list):
+        named = {f"output_{number}": future for number, future in enumerate(returned, 1)}
+    else:
+        named = {"output": returned}
+    for name, future in named.items():
+        if not isinstance(future, Future) or not isinstance(future._binding, FromTask):
+            message = f"a pipeline returns what its components made; '{name}' is {future!r}"
+            raise CompileError([_returned(message, place)])
+        yield Output(name=str(name), value=future._binding)
+
+
+def _returned(message: str, place: Source | None) -> Any:
+    from flowc.diagnostics import Diagnostic
+
+    return Diagnostic(code="FC112", message=message, source=place, hint="return futures, or a dict of them")
+
+
+@overload
+def pipeline(function: Callable[P, R], /) -> PipelineFunction[P, R]: ...
+@overload
+def pipeline(*, name: str | None = None) -> Callable[[Callable[P, R]], PipelineFunction[P, R]]: ...
+def pipeline(function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
+    """Make a function a pipeline. Its arguments are the pipeline's typed parameters."""
+    if function is None:
+        return lambda decorated: PipelineFunction(decorated, name)
+    return PipelineFunction(function, name)

@@ -1,0 +1,183 @@
+"""A pipeline being written down: calls of components become tasks, and what is wrong with them is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from inspect import isfunction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowc.diagnostics import Diagnostic, Related, Source
+from flowc.errors import CompileError, UsageError, did_you_mean
+from flowc.ir import Binding, Component, Constant, FromTask, FunctionRef, Port, Task
+from flowc.python.futures import Future, Futures, output_of
+from flowc.python.places import caller
+from flowc.python.signature import bind
+from flowc.types.model import CallableType
+from flowc.types.names import ref_of
+from flowc.types.paths import portable
+from flowc.types.validate import to_json, validated
+
+if TYPE_CHECKING:
+    from flowc.python.component import ComponentFunction
+
+_current: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def current_trace() -> Trace | None:
+    """Return the pipeline that is being traced, or None outside of one."""
+    return _current.get()
+
+
+class Trace:
+    """What has been written down so far. `root` is the project's root, `folder` that of the pipeline's file."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = root
+        self.folder = folder
+        self.components: dict[str, Component] = {}
+        self.tasks: dict[str, Task] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self._prefix = ""
+        self._counts: dict[str, int] = {}
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Let calls of components go to this trace."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    @contextmanager
+    def nested(self, name: str) -> Iterator[None]:
+        """Put the tasks of a nested pipeline under its name."""
+        outer = self._prefix
+        self._prefix = self._free_name(name) + "/"
+        try:
+            yield
+        finally:
+            self._prefix = outer
+
+    def add_task(self, called: ComponentFunction[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Add the task that a call stands for and return the future or futures of its outputs."""
+        place = caller()
+        component = self._register(called, place)
+        name = self._free_name(called.task_name or called.name)
+        after = self._after(kwargs.pop("after", ()), place)
+        self.tasks[name] = Task(
+            name=name,
+            component=component.name,
+            inputs=self._inputs(component, args, kwargs, place),
+            after=after,
+            resources=called.resources,
+            policy=called.policy,
+            source=place,
+        )
+        if len(component.outputs) == 1 and component.outputs[0].name == "output":
+            return output_of(name, component.outputs[0])
+        return Futures(name, component.outputs)
+
+    def report(self, code: str, message: str, source: Source, hint: str | None = None) -> None:
+        """Note a problem and go on: all of them are shown at once."""
+        self.diagnostics.append(Diagnostic(code=code, message=message, source=source, hint=hint))
+
+    def _free_name(self, name: str) -> str:
+        full = self._prefix + name
+        self._counts[full] = count = self._counts.get(full, 0) + 1
+        return full if count == 1 else self._free_name(f"{name}-{count}")
+
+    def _register(self, called: ComponentFunction[Any, Any], place: Source) -> Component:
+        spec = called.spec
+        known = self.components.setdefault(spec.name, spec)
+        if known.code != spec.code:
+            self.diagnostics.append(
+                Diagnostic(
+                    code="FC104",
+                    message=f"two components are named '{spec.name}'",
+                    source=spec.source or place,
+                    hint='give one of them another name: @component(name="...")',
+                    related=(Related(message="the other one", source=known.source),) if known.source else (),
+                )
+            )
+        return spec
+
+    def _inputs(
+        self, component: Component, args: tuple[Any, ...], kwargs: dict[str, Any], place: Source
+    ) -> dict[str, Binding]:
+        ports = {port.name: port for port in component.inputs}
+        bound, problems = bind(list(ports), args, kwargs, f"component '{component.name}'")
+        for problem in problems:
+            self.report("FC105", problem, place)
+        inputs: dict[str, Binding] = {}
+        for name, value in bound.items():
+            if name not in ports:
+                hint = did_you_mean(name, ports) or f"its inputs are: {', '.join(ports) or 'none'}"
+                self.report("FC105", f"component '{component.name}' has no input '{name}'", place, hint)
+            elif (binding := self._binding(component, ports[name], value, place)) is not None:
+                inputs[name] = binding
+        return inputs
+
+    def _binding(self, component: Component, port: Port, value: Any, place: Source) -> Binding | None:
+        what = f"input '{port.name}' of component '{component.name}'"
+        if isinstance(value, Future):
+            return value._binding
+        if isinstance(value, Futures):
+            hint = f"pick one: {', '.join(value._futures)}"
+            self.report("FC110", f"{what} was given {value!r}, all outputs at once", place, hint)
+        elif _holds_future(value):
+            hint = "pass each future to an input of its own"
+            self.report("FC110", f"{what} was given a {type(value).__name__} with futures in it", place, hint)
+        elif isfunction(value) or isinstance(value, type) or hasattr(value, "function"):
+            return self._function(what, value, place)
+        else:
+            return self._constant(what, port, value, place)
+        return None
+
+    def _function(self, what: str, value: Any, place: Source) -> FunctionRef | None:
+        if "<" in value.__qualname__:
+            hint = "define it with 'def' at the top of the module, so that workers can import it"
+            self.report("FC111", f"{what} was given a function that can't be found by name", place, hint)
+            return None
+        return FunctionRef(ref=ref_of(value))
+
+    def _constant(self, what: str, port: Port, value: Any, place: Source) -> Constant | None:
+        if isinstance(port.type, CallableType):
+            self.report("FC301", f"{what} takes a function, not {value!r}", place)
+            return None
+        try:
+            value = portable(port.type, validated(port.type, value), self.folder, self.root)
+            return Constant(value=to_json(port.type, value))
+        except UsageError as error:
+            self.report("FC301", f"{what}: {error.message}", place, error.hint)
+        except ValueError as error:  # pydantic's serialization errors
+            hint = "make it the output of a component"
+            self.report("FC301", f"{what}: {type(value).__name__} has no JSON form ({error})", place, hint)
+        return None
+
+    def _after(self, after: Any, place: Source) -> tuple[str, ...]:
+        names: list[str] = []
+        for item in after if isinstance(after, list | tuple) else [after]:
+            if isinstance(item, Futures):
+                names.append(item._task)
+            elif isinstance(item, Future) and isinstance(item._binding, FromTask):
+                names.append(item._binding.task)
+            else:
+                self.report("FC107", f"after= takes what components returned, not {item!r}", place)
+        return tuple(dict.fromkeys(names))
+
+
+def _holds_future(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_future, value.values()))
+    if isinstance(value, list | tuple | set):
+        return any(map(_holds_future, value))
+    return isinstance(value, Future | Futures)
+
+
+def fail_together(trace: Trace, error: CompileError) -> CompileError:
+    """Return an error that holds what was collected before tracing had to stop, and why it stopped."""
+    return CompileError((*trace.diagnostics, *error.diagnostics))
