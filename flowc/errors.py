@@ -1,16 +1,16 @@
 """Every exception that flowc raises on purpose, and the exit code each one ends the command with.
 
-    FlowcError                      70  (a bug of ours, if it is ever raised bare)
-    ├── UsageError                   2  the command, a setting or an argument is wrong
-    ├── CompileError                 3  diagnostics: the pipeline is wrong, nothing ran
-    ├── NotFoundError                4  no such target, run, task or artifact
-    ├── UnavailableError             5  a runner or the store can't be used
-    │   ├── StoreError
-    │   └── RunnerError
-    ├── CodecError                   1  a value can't be saved or loaded
-    ├── RunFailedError               1  at least one task failed
-    ├── ComponentError               1  raised by components: a failure that needs no traceback
-    └── CancelledError             130  interrupted by the user
+FlowcError                      70  (a bug of ours, if it is ever raised bare)
+├── UsageError                   2  the command, a setting or an argument is wrong
+├── CompileError                 3  diagnostics: the pipeline is wrong, nothing ran
+├── NotFoundError                4  no such target, run, task or artifact
+├── UnavailableError             5  a runner or the store can't be used
+│   ├── StoreError
+│   └── RunnerError
+├── CodecError                   1  a value can't be saved or loaded
+├── RunFailedError               1  at least one task failed
+├── ComponentError               1  raised by components: a failure that needs no traceback
+└── CancelledError             130  interrupted by the user
 """
 
 from __future__ import annotations

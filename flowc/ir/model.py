@@ -6,7 +6,7 @@ code comes from a notebook, the cells are in the IR too; Python code is named by
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from flowc.diagnostics import Source
 from flowc.frozen import Frozen, Variant
 from flowc.types.model import AnyType, Type
 
-IR_VERSION = 1
+IR_VERSION: Final = 1
 
 Role = Literal["ingest", "validate", "transform", "train", "evaluate", "serve"]
 

@@ -88,13 +88,10 @@ def _folder(thing: Parameter | Task, root: Path) -> Path:
     return (root / thing.source.file).parent if thing.source else root
 
 
-def _inputs(
-    pipeline: Pipeline, task: Task, values: Mapping[str, Any], root: Path
-) -> dict[str, PlannedInput]:
+def _inputs(pipeline: Pipeline, task: Task, values: Mapping[str, Any], root: Path) -> dict[str, PlannedInput]:
     ports = {port.name: port for port in pipeline.component_of(task).inputs}
     return {
-        name: _resolved(binding, ports[name], values, _folder(task, root))
-        for name, binding in task.inputs.items()
+        name: _resolved(binding, ports[name], values, _folder(task, root)) for name, binding in task.inputs.items()
     }
 
 

@@ -14,7 +14,22 @@ from flowc.types.model import Type
 # Every way in which Python would look inside a value. Attribute access is handled by itself.
 _VALUE_METHODS = (
     *("bool", "len", "iter", "contains", "getitem", "setitem", "delitem", "call", "int", "float", "index"),
-    *("str", "format", "bytes", "complex", "round", "abs", "neg", "pos", "invert", "eq", "ne", "lt", "le", "gt"),
+    *(
+        "str",
+        "format",
+        "bytes",
+        "complex",
+        "round",
+        "abs",
+        "neg",
+        "pos",
+        "invert",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+    ),
     *("ge", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv"),
     *("mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor"),
     *("lshift", "rlshift", "rshift", "rrshift", "enter", "exit", "await", "reversed", "next", "fspath"),

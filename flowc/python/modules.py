@@ -16,7 +16,7 @@ from flowc.python.load import module_name_of
 def project_modules(
     components: Iterable[Component], tasks: Iterable[Task], target: Path, root: Path
 ) -> dict[str, str]:
-    """Return the file, relative to the root, of each project module that the pipeline names, the target's first."""
+    """Return the file, relative to the root, of each project module that is named, the target's first."""
     names = {component.code.module for component in components if isinstance(component.code, PythonCode)}
     for task in tasks:
         bindings = (binding for binding in task.inputs.values() if isinstance(binding, FunctionRef))

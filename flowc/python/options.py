@@ -8,7 +8,17 @@ from typing import Any, TypedDict
 from flowc.errors import UsageError
 from flowc.ir import Policy, Resources, Role
 
-_MEMORY = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_MEMORY = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 _TIME = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -31,7 +41,7 @@ class ComponentOptions(TaskOptions, total=False):
 
 def resources_from(options: TaskOptions, ground: Resources) -> Resources:
     """Return the resources with what the options say changed. Raises UsageError for what makes no sense."""
-    changes: dict[str, Any] = {key: options[key] for key in ("cpus", "gpus", "processes") if key in options}  # type: ignore[literal-required]
+    changes: dict[str, Any] = {key: options[key] for key in ("cpus", "gpus", "processes") if key in options}
     if "memory" in options:
         changes["memory"] = bytes_from(options["memory"])
     _refuse_below("cpus", changes.get("cpus"), 0)
@@ -42,7 +52,7 @@ def resources_from(options: TaskOptions, ground: Resources) -> Resources:
 
 def policy_from(options: TaskOptions, ground: Policy) -> Policy:
     """Return the policy with what the options say changed. Raises UsageError for what makes no sense."""
-    changes: dict[str, Any] = {key: options[key] for key in ("retries", "cache") if key in options}  # type: ignore[literal-required]
+    changes: dict[str, Any] = {key: options[key] for key in ("retries", "cache") if key in options}
     if "timeout" in options:
         changes["timeout"] = seconds_from(options["timeout"])
     _refuse_below("retries", changes.get("retries"), 0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from flowc.diagnostics import Source
+from flowc.diagnostics import Diagnostic, Source
 from flowc.errors import CompileError, UsageError
 from flowc.ir import FromTask, Output, Parameter, Pipeline, Port
 from flowc.project import find_root
@@ -30,7 +30,7 @@ class PipelineFunction(Generic[P, R]):
     it is the plain function, and its components just run."""
 
     def __init__(self, function: Callable[P, R], name: str | None) -> None:
-        self.function = function
+        self.function: Callable[..., R] = function
         self.name = name or function.__name__
         functools.update_wrapper(self, function)
 
@@ -59,7 +59,7 @@ class PipelineFunction(Generic[P, R]):
             except TypeError as error:
                 trace.report("FC103", f"pipeline '{self.name}': {error}", place)
                 raise fail_together(trace, CompileError(())) from error
-            return self.function(**bound)  # type: ignore[call-arg]
+            return self.function(**bound)
 
     def _held(self, trace: Trace, port: Port, value: Any, place: Source) -> Any:
         what = f"parameter '{port.name}' of pipeline '{self.name}'"
@@ -80,7 +80,7 @@ class PipelineFunction(Generic[P, R]):
         futures = {port.name: parameter_future(port.name, port.type) for port in self.ports}
         with trace.active():
             try:
-                returned = self.function(**futures)  # type: ignore[call-arg]
+                returned = self.function(**futures)
                 outputs = tuple(_outputs(returned, definition(self.function)))
             except CompileError as error:
                 raise fail_together(trace, error) from error
@@ -116,6 +116,7 @@ def _outputs(returned: Any, place: Source | None) -> Iterator[Output]:
     """Return the pipeline's outputs: a future by itself is "output", several are named by key or field."""
     if returned is None:
         return
+    named: dict[str, Any]
     if isinstance(returned, Future):
         named = {"output": returned}
     elif isinstance(returned, Futures):
@@ -131,14 +132,9 @@ def _outputs(returned: Any, place: Source | None) -> Iterator[Output]:
     for name, future in named.items():
         if not isinstance(future, Future) or not isinstance(future._binding, FromTask):
             message = f"a pipeline returns what its components made; '{name}' is {future!r}"
-            raise CompileError([_returned(message, place)])
+            hint = "return futures, or a dict of them"
+            raise CompileError([Diagnostic(code="FC112", message=message, source=place, hint=hint)])
         yield Output(name=str(name), value=future._binding)
-
-
-def _returned(message: str, place: Source | None) -> Any:
-    from flowc.diagnostics import Diagnostic
-
-    return Diagnostic(code="FC112", message=message, source=place, hint="return futures, or a dict of them")
 
 
 @overload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from flowc.project import find_root, relative_to_root
 
 _HERE = str(Path(__file__).parent)
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 Position = tuple[int | None, int | None, int | None, int | None]
 
 
@@ -48,8 +50,43 @@ def _project_file(filename: str) -> str:
 
 
 def definition(function: Callable[..., Any]) -> Source | None:
-    """Return the place where a function is defined, or None where it has no source file."""
+    """Return the place of a function's `def` line, or None where it has no source file."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return None
-    return Source(file=_project_file(code.co_filename), line=code.co_firstlineno)
+    node = _functions(code.co_filename).get(code.co_firstlineno)
+    file = _project_file(code.co_filename)
+    return Source(file=file, line=code.co_firstlineno) if node is None else _place(file, node)
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, Source]:
+    """Return the place of each of a function's parameters, as far as its source can be read."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    node = _functions(code.co_filename).get(code.co_firstlineno) if code else None
+    if code is None or node is None:
+        return {}
+    arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+    return {argument.arg: _place(_project_file(code.co_filename), argument) for argument in arguments}
+
+
+def _place(file: str, node: ast.arg | _Function) -> Source:
+    if not isinstance(node, ast.arg):
+        return Source(file=file, line=node.lineno, column=node.col_offset + 1)
+    return Source(
+        file=file,
+        line=node.lineno,
+        column=node.col_offset + 1,
+        end_line=node.end_lineno,
+        end_column=None if node.end_col_offset is None else node.end_col_offset + 1,
+    )
+
+
+@lru_cache(maxsize=64)
+def _functions(filename: str) -> dict[int, _Function]:
+    """Return a file's functions by the line that their code object begins at: that of the first decorator."""
+    try:
+        tree = ast.parse(Path(filename).read_bytes())
+    except (OSError, ValueError, SyntaxError):
+        return {}  # made by exec, or edited since it was imported: the place is then the line alone
+    functions = (node for node in ast.walk(tree) if isinstance(node, _Function))
+    return {min([node.lineno, *(each.lineno for each in node.decorator_list)]): node for node in functions}

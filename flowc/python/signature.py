@@ -11,7 +11,7 @@ from typing import Any
 from flowc.diagnostics import Diagnostic, Source
 from flowc.errors import CompileError, UsageError
 from flowc.ir import Port
-from flowc.python.places import definition
+from flowc.python.places import definition, parameters
 from flowc.types.artifacts import Artifact
 from flowc.types.describe import describe
 from flowc.types.model import Type
@@ -26,16 +26,17 @@ def input_ports(function: Callable[..., Any]) -> tuple[Port, ...]:
     Raises CompileError with a diagnostic for each one that can't be an input: `*args`, a positional-only one, an
     annotation that means nothing, a default that is not of its type.
     """
-    place = definition(function)
+    place, places = definition(function), parameters(function)
     hints = annotations_of(function)
     ports: list[Port] = []
     problems: list[Diagnostic] = []
     for parameter in inspect.signature(function).parameters.values():
         try:
-            ports.append(_port(parameter, hints.get(parameter.name, _EMPTY), place))
+            ports.append(_port(parameter, hints.get(parameter.name, _EMPTY), places.get(parameter.name, place)))
         except UsageError as error:
             message = f"{function.__name__}, parameter '{parameter.name}': {error.message}"
-            problems.append(Diagnostic(code="FC303", message=message, source=place, hint=error.hint))
+            source = places.get(parameter.name, place)
+            problems.append(Diagnostic(code="FC303", message=message, source=source, hint=error.hint))
     if problems:
         raise CompileError(problems)
     return tuple(ports)
@@ -50,9 +51,7 @@ def _port(parameter: inspect.Parameter, annotation: Any, place: Source | None) -
     if parameter.default is _EMPTY:
         return Port(name=parameter.name, type=type_, source=place)
     default, opaque = _default(type_, parameter.default)
-    return Port(
-        name=parameter.name, type=type_, required=False, default=default, opaque=opaque, source=place
-    )
+    return Port(name=parameter.name, type=type_, required=False, default=default, opaque=opaque, source=place)
 
 
 def _default(type_: Type, value: Any) -> tuple[Any, bool]:

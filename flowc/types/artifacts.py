@@ -95,7 +95,7 @@ class BytesArtifact(Artifact):
         self.content = content
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.content == other.content  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.content == other.content
 
     def __hash__(self) -> int:
         return hash((type(self), self.content))

@@ -116,8 +116,9 @@ def _described_class(cls: Any, args: tuple[Any, ...]) -> Type:
         return EnumType(ref=ref_of(cls), members={member.name: _json(member.value) for member in cls})
     if issubclass(cls, pathlib.PurePath):
         return ScalarType(name="path")
+    hashable: Any = cls
     if is_typeddict(cls) or is_dataclass(cls) or issubclass(cls, BaseModel) or _is_named_tuple(cls):
-        return _model(cls)
+        return _model(hashable)
     return ObjectType(ref=ref_of(cls), bases=_ancestors(cls, object))
 
 
@@ -171,7 +172,7 @@ def _ancestors(cls: type, root: type) -> tuple[str, ...]:
     return tuple(ref_of(base) for base in cls.__mro__[1:] if issubclass(base, root) and base is not root)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _model(cls: Any) -> Type:
     bases = _ancestors(cls, object) if isinstance(cls, type) else ()
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flowc.types.columns import same_family
 from flowc.types.model import (
     AnyType,
@@ -20,7 +22,7 @@ from flowc.types.model import (
 
 # Tables in any of these forms turn into each other without loss.
 _TABLES = frozenset(("pandas.core.frame:DataFrame", "pyarrow.lib:Table", "flowc.types.artifacts:Dataset"))
-_WIDER = {"bool": (), "int": ("float",)}
+_WIDER = {"int": ("float",)}
 
 
 def mismatch(produced: Type, wanted: Type) -> str | None:
@@ -41,7 +43,7 @@ def mismatch(produced: Type, wanted: Type) -> str | None:
             extra = [value for value in values if not _among(value, allowed)]
             return f"{extra[0]!r} is not among {wanted}" if extra else None
         case LiteralType(values=values), ScalarType():
-            return _first(_scalars(ScalarType(name=_scalar_name(value)), wanted) for value in values)
+            return _first(_scalars(_scalar_of(value), wanted) for value in values)
         case ListType(), ListType():
             return _lists(produced, wanted)
         case TupleType(items=items), ListType(container="tuple", item=item):
@@ -89,8 +91,15 @@ def _implied(produced: ScalarType, name: str, limit: float | str) -> bool:
     return below or any(key in own and float(own[key]) <= float(limit) for key in upper)
 
 
-def _scalar_name(value: bool | int | str | None) -> str:
-    return "none" if value is None else type(value).__name__
+def _scalar_of(value: bool | int | str | None) -> ScalarType:
+    match value:
+        case None:
+            return ScalarType(name="none")
+        case bool():
+            return ScalarType(name="bool")
+        case int():
+            return ScalarType(name="int")
+    return ScalarType(name="str")
 
 
 def _among(value: object, allowed: tuple[object, ...]) -> bool:
@@ -130,5 +139,5 @@ def _table_ref(type_: Type) -> str | None:
     return next((ref for ref in (type_.ref, *type_.bases) if ref in _TABLES), None)
 
 
-def _first(reasons: object) -> str | None:
-    return next((reason for reason in reasons if reason), None)  # type: ignore[attr-defined]
+def _first(reasons: Iterable[str | None]) -> str | None:
+    return next((reason for reason in reasons if reason), None)

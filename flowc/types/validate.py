@@ -71,15 +71,15 @@ def python_type(type_: Type) -> Any:
         case EnumType(ref=ref) | ModelType(ref=ref):
             return resolve_ref(ref)
         case ListType(container="tuple", item=item):
-            return tuple[python_type(item), ...]
+            return tuple.__class_getitem__((python_type(item), ...))
         case ListType(container=container, item=item):
             return _CONTAINERS[container][python_type(item)]
         case TupleType(items=items):
-            return tuple[tuple(map(python_type, items))]
+            return tuple.__class_getitem__(tuple(map(python_type, items)))
         case DictType(key=key, value=value):
-            return dict[python_type(key), python_type(value)]
+            return dict.__class_getitem__((python_type(key), python_type(value)))
         case UnionType(options=options):
-            return Union[tuple(map(python_type, options))]
+            return Union[tuple(map(python_type, options))]  # noqa: UP007  # there is no X | Y of a list
     raise UsageError(f"a value of type {type_} can't be given here; make it the output of a component")
 
 
