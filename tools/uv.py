@@ -1,7 +1,5 @@
 """Brings the pinned uv into .tools/ and runs it. pip needs hours to resolve TFDV, uv seconds."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

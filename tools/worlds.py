@@ -1,10 +1,8 @@
 """Says which machines flowc's locks cover, and which lock is this machine's.
 
-A lock is per Python and per glibc, because TensorFlow Data Validation's wheels are (docs/adr/0001). This file
-must run, and refuse, on any Python 3: no syntax newer than 3.8.
+A lock is per Python and per glibc, because TensorFlow Data Validation's wheels are (docs/adr/0001). The scripts
+beside this file keep to Python 3.6's syntax, so that an old Python gets as far as being refused here.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -15,6 +13,17 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def refuse(what: str, advice: str) -> NoReturn:
+    """End the program with what is wrong, where, and what to do."""
+    sys.exit(f"set-up: {what}\n  here:  {sys.executable}, {platform.platform()}\n  do:    {advice}")
+
+
+if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs this has whatever Python they have
+    refuse(
+        "this Python is too old", "install Python 3.11 or newer, then: make PYTHON=/path/to/python3.11 ..."
+    )
 
 
 class World(NamedTuple):
@@ -45,11 +54,6 @@ WORLDS = (
 )
 
 
-def refuse(what: str, advice: str) -> NoReturn:
-    """End the program with what is wrong, where, and what to do."""
-    sys.exit(f"set-up: {what}\n  here:  {sys.executable}, {platform.platform()}\n  do:    {advice}")
-
-
 def this_world() -> World:
     """Return the world of the running interpreter, or end the program saying why there is none."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
@@ -60,7 +64,7 @@ def this_world() -> World:
         )
     python, glibc = sys.version_info[:2], _glibc()
     if platform.python_implementation() != "CPython":
-        refuse(f"{platform.python_implementation()} is not supported", "make PYTHON=/path/to/python3.11")
+        refuse(f"{platform.python_implementation()} is not supported", "make PYTHON=/path/to/python3.11 ...")
     for world in WORLDS:
         if world.python == python and world.glibc <= glibc:
             return world
@@ -90,7 +94,7 @@ def _glibc() -> tuple[int, int]:
 
 def dependencies_digest() -> str:
     """Return a digest of what pyproject.toml asks for. Locks carry it, so a forgotten `make lock` is noticed."""
-    import tomllib  # since Python 3.11: only asked for once this_world() has accepted the interpreter
+    import tomllib  # since Python 3.11: not before an older one was refused
 
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = document["project"]
