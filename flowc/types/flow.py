@@ -84,10 +84,10 @@ def _implied(produced: ScalarType, name: str, limit: float | str) -> bool:
         return own.get(name) == limit
     lower = {"ge": ("ge", "gt"), "gt": ("gt",), "min_length": ("min_length",)}.get(name)
     if lower is not None:
-        above = name == "gt" and isinstance(own.get("ge"), float) and float(own["ge"]) > float(limit)
+        above = name == "gt" and "ge" in own and float(own["ge"]) > float(limit)
         return above or any(key in own and float(own[key]) >= float(limit) for key in lower)
     upper = {"le": ("le", "lt"), "lt": ("lt",), "max_length": ("max_length",)}[name]
-    below = name == "lt" and isinstance(own.get("le"), float) and float(own["le"]) < float(limit)
+    below = name == "lt" and "le" in own and float(own["le"]) < float(limit)
     return below or any(key in own and float(own[key]) <= float(limit) for key in upper)
 
 

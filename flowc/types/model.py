@@ -33,16 +33,16 @@ class ScalarType(Variant):
 
     kind: Literal["scalar"] = "scalar"
     name: ScalarName
-    ge: float | None = None
-    gt: float | None = None
-    le: float | None = None
-    lt: float | None = None
-    multiple_of: float | None = None
+    ge: int | float | None = None
+    gt: int | float | None = None
+    le: int | float | None = None
+    lt: int | float | None = None
+    multiple_of: int | float | None = None
     min_length: int | None = None
     max_length: int | None = None
     pattern: str | None = None
 
-    def constraints(self) -> dict[str, float | str]:
+    def constraints(self) -> dict[str, int | float | str]:
         """Return the constraints that are set, by pydantic's names."""
         values = ((name, getattr(self, name)) for name in CONSTRAINTS)
         return {name: value for name, value in values if value is not None}

@@ -115,12 +115,15 @@ def validated_json(type_: Type, value: Any) -> Any:
 def validated_text(type_: Type, text: str) -> Any:
     """Return the Python value that a text from a command line or a form stands for.
 
-    Scalars are read as they stand, everything else as JSON; a union tries both.
+    Scalars are read as they stand, an enum's member by its name or value, everything else as JSON; a union tries
+    both ways.
     """
+    if isinstance(type_, EnumType) and text in type_.members:
+        return resolve_ref(type_.ref)[text]
     try:
         return adapter(type_).validate_strings(text)
     except ValidationError as error:
-        if isinstance(type_, ScalarType | LiteralType | EnumType):
+        if isinstance(type_, ScalarType | LiteralType):
             raise UsageError(f"expected {type_}, got {text!r}: {_reasons(error)}") from error
     if isinstance(type_, UnionType | AnyType) and text in ("None", "null"):
         text = "null"
