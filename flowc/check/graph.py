@@ -31,7 +31,9 @@ def check_graph(pipeline: Pipeline) -> Iterator[Diagnostic]:
         for other in task.after:
             if other not in known:
                 hint = did_you_mean(other, known)
-                yield _error("FC107", task, f"task '{task.name}' comes after '{other}', which is no task", hint)
+                yield _error(
+                    "FC107", task, f"task '{task.name}' comes after '{other}', which is no task", hint
+                )
     for output in pipeline.outputs:
         yield from _unknown_output(pipeline, known, pipeline, f"output '{output.name}'", output.value)
     yield from _circles(pipeline, known)

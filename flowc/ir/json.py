@@ -47,7 +47,9 @@ def parse_pipeline(data: Any, path: Path) -> Pipeline:
         message = "this JSON is not a compiled pipeline: it has no 'ir_version'"
         raise _refused("FC002", message, path, "make one with 'flowc compile TARGET -o pipeline.json'")
     if data["ir_version"] != IR_VERSION:
-        message = f"IR version {data['ir_version']!r} is not known here; this flowc reads version {IR_VERSION}"
+        message = (
+            f"IR version {data['ir_version']!r} is not known here; this flowc reads version {IR_VERSION}"
+        )
         raise _refused("FC003", message, path, "compile it again with this version of flowc")
     try:
         return Pipeline.model_validate(data)

@@ -91,7 +91,8 @@ def _folder(thing: Parameter | Task, root: Path) -> Path:
 def _inputs(pipeline: Pipeline, task: Task, values: Mapping[str, Any], root: Path) -> dict[str, PlannedInput]:
     ports = {port.name: port for port in pipeline.component_of(task).inputs}
     return {
-        name: _resolved(binding, ports[name], values, _folder(task, root)) for name, binding in task.inputs.items()
+        name: _resolved(binding, ports[name], values, _folder(task, root))
+        for name, binding in task.inputs.items()
     }
 
 

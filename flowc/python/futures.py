@@ -52,7 +52,9 @@ class Future:
         return id(self)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # protocols such as __array__ and copy ask by name, and take no for an answer
+        if name.startswith(
+            "_"
+        ):  # protocols such as __array__ and copy ask by name, and take no for an answer
             raise AttributeError(name)
         misused(f"{self._what} has no value yet, so '.{name}' can't be read from it", _HINT)
 
@@ -104,7 +106,7 @@ class Futures:
         if name.startswith("_"):
             raise AttributeError(name)
         hint = did_you_mean(name, self._futures) or f"its outputs are: {', '.join(self._futures)}"
-        misused(f"task '{self._task}' has no output '{name}'", hint)
+        return misused(f"task '{self._task}' has no output '{name}'", hint)
 
 
 def output_of(task: str, port: Port) -> Future:

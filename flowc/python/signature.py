@@ -32,7 +32,9 @@ def input_ports(function: Callable[..., Any]) -> tuple[Port, ...]:
     problems: list[Diagnostic] = []
     for parameter in inspect.signature(function).parameters.values():
         try:
-            ports.append(_port(parameter, hints.get(parameter.name, _EMPTY), places.get(parameter.name, place)))
+            ports.append(
+                _port(parameter, hints.get(parameter.name, _EMPTY), places.get(parameter.name, place))
+            )
         except UsageError as error:
             message = f"{function.__name__}, parameter '{parameter.name}': {error.message}"
             source = places.get(parameter.name, place)

@@ -62,7 +62,9 @@ class Trace:
         finally:
             self._prefix = outer
 
-    def add_task(self, called: ComponentFunction[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def add_task(
+        self, called: ComponentFunction[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Add the task that a call stands for and return the future or futures of its outputs."""
         place = caller()
         component = self._register(called, place)

@@ -30,7 +30,9 @@ class Dataset(Artifact, Generic[Row]):
         import pyarrow as pa  # here, so that naming Dataset in an annotation costs nothing
 
         if not isinstance(table, pa.Table):
-            raise TypeError(f"Dataset takes a pyarrow.Table, not {type(table).__name__}; see Dataset.from_pandas")
+            raise TypeError(
+                f"Dataset takes a pyarrow.Table, not {type(table).__name__}; see Dataset.from_pandas"
+            )
         self.table = table
 
     @classmethod

@@ -80,7 +80,7 @@ def _scalars(produced: ScalarType, wanted: ScalarType) -> str | None:
 
 def _implied(produced: ScalarType, name: str, limit: float | str) -> bool:
     own = produced.constraints()
-    if name == "pattern" or name == "multiple_of":
+    if name in ("pattern", "multiple_of"):
         return own.get(name) == limit
     lower = {"ge": ("ge", "gt"), "gt": ("gt",), "min_length": ("min_length",)}.get(name)
     if lower is not None:

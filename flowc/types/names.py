@@ -30,6 +30,8 @@ def resolve_ref(ref: str) -> Any:
         raise
     for part in qualname.split("."):
         if not hasattr(found, part):
-            raise NotFoundError(f"module '{module_name}' has no '{qualname}'", hint=did_you_mean(part, dir(found)))
+            raise NotFoundError(
+                f"module '{module_name}' has no '{qualname}'", hint=did_you_mean(part, dir(found))
+            )
         found = getattr(found, part)
     return found

@@ -51,7 +51,9 @@ def task(name: str, of: str | None = None, after: tuple[str, ...] = (), **inputs
     return Task(name=name, component=of or name, inputs=inputs, after=after, source=Source(file=f"{name}.py"))
 
 
-def pipeline(*tasks: Task, outputs: tuple[Output, ...] = (), parameters: tuple[Parameter, ...] = ()) -> Pipeline:
+def pipeline(
+    *tasks: Task, outputs: tuple[Output, ...] = (), parameters: tuple[Parameter, ...] = ()
+) -> Pipeline:
     return Pipeline(name="p", components=COMPONENTS, tasks=tasks, outputs=outputs, parameters=parameters)
 
 
@@ -87,7 +89,11 @@ CASES: list[tuple[str, Pipeline, list[tuple[str, str]]]] = [
         [("FC102", "tasks wait for each other: make → make")],
     ),
     ("an unbound input", pipeline(task("one")), [("FC103", "task 'one', input 'a' (int) has no value")]),
-    ("two tasks of one name", pipeline(task("make"), task("make")), [("FC104", "two tasks are named 'make'")]),
+    (
+        "two tasks of one name",
+        pipeline(task("make"), task("make")),
+        [("FC104", "two tasks are named 'make'")],
+    ),
     (
         "two parameters of one name",
         pipeline(parameters=(Parameter(name="n"), Parameter(name="n"))),
@@ -132,7 +138,11 @@ CASES: list[tuple[str, Pipeline, list[tuple[str, str]]]] = [
     (
         "several at once",
         pipeline(task("one"), task("add", a=FromTask(task="no"), b=FromParameter(parameter="no"))),
-        [("FC101", "no task 'no'"), ("FC106", "no parameter 'no'"), ("FC103", "input 'a' (int) has no value")],
+        [
+            ("FC101", "no task 'no'"),
+            ("FC106", "no parameter 'no'"),
+            ("FC103", "input 'a' (int) has no value"),
+        ],
     ),
 ]
 
@@ -169,7 +179,9 @@ def test_warnings_pass_and_stay() -> None:
 
 
 def test_a_chain_longer_than_the_stack_is_checked() -> None:
-    tasks = [task("t0", "make")] + [task(f"t{n}", "one", a=FromTask(task=f"t{n - 1}")) for n in range(1, 5000)]
+    tasks = [task("t0", "make")] + [
+        task(f"t{n}", "one", a=FromTask(task=f"t{n - 1}")) for n in range(1, 5000)
+    ]
     random.Random(0).shuffle(tasks)
     assert [t.name for t in check_pipeline(pipeline(*tasks)).ordered] == [f"t{n}" for n in range(5000)]
 
@@ -180,7 +192,9 @@ def test_text_shows_the_line_the_caret_and_both_places() -> None:
         message="a float is not an int",
         source=Source(file="taxi.py", line=7, column=5, end_line=7, end_column=9),
         hint="round it",
-        related=(Related(message="declared here", source=Source(file="nb.ipynb", cell=3, cell_id="f2", line=1)),),
+        related=(
+            Related(message="declared here", source=Source(file="nb.ipynb", cell=3, cell_id="f2", line=1)),
+        ),
     )
     lines = {"taxi.py": "x = call(y)", "nb.ipynb": "def f(): ..."}
     assert render_text([diagnostic], lambda source: lines[source.file]).splitlines() == [

@@ -38,9 +38,14 @@ scalars = st.builds(
 )
 columns = st.builds(Column, name=names, type=st.sampled_from(["int64", "string"]), nullable=st.booleans())
 tables = st.builds(
-    ArtifactType, ref=names, row=st.none() | names, columns=st.none() | st.lists(columns, max_size=3).map(tuple)
+    ArtifactType,
+    ref=names,
+    row=st.none() | names,
+    columns=st.none() | st.lists(columns, max_size=3).map(tuple),
 )
-literals = st.builds(LiteralType, values=st.lists(st.integers() | names | st.booleans(), min_size=1).map(tuple))
+literals = st.builds(
+    LiteralType, values=st.lists(st.integers() | names | st.booleans(), min_size=1).map(tuple)
+)
 types = st.recursive(
     st.one_of(scalars, tables, literals),
     lambda inner: st.one_of(
@@ -51,7 +56,11 @@ types = st.recursive(
     max_leaves=3,
 )
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=4,
 )
@@ -89,12 +98,18 @@ tasks = st.builds(
 pipelines = st.builds(
     Pipeline,
     name=names,
-    parameters=st.lists(st.builds(Parameter, name=names, type=types, default=json_values), max_size=2).map(tuple),
+    parameters=st.lists(st.builds(Parameter, name=names, type=types, default=json_values), max_size=2).map(
+        tuple
+    ),
     components=st.dictionaries(names, components, max_size=2),
     tasks=st.lists(tasks, max_size=3).map(tuple),
-    outputs=st.lists(st.builds(Output, name=names, value=st.builds(FromTask, task=names)), max_size=1).map(tuple),
+    outputs=st.lists(st.builds(Output, name=names, value=st.builds(FromTask, task=names)), max_size=1).map(
+        tuple
+    ),
     modules=st.dictionaries(names, names, max_size=2),
-    cells=st.lists(st.builds(Cell, index=st.integers(0, 9), source=st.text(max_size=9)), max_size=2).map(tuple),
+    cells=st.lists(st.builds(Cell, index=st.integers(0, 9), source=st.text(max_size=9)), max_size=2).map(
+        tuple
+    ),
 )
 
 

@@ -84,7 +84,11 @@ def test_inputs_are_resolved_and_tasks_ordered() -> None:
     assert (read.name, read.priority, read.upstream) == ("read", 2, ())
     assert (train.name, train.priority, train.upstream) == ("train", 1, ("read",))
     assert read.inputs == {"path": Literal(ROOT / "taxi/x.csv"), "extra": Literal(ROOT / "taxi/y.csv")}
-    assert train.inputs == {"data": FromTask(task="read"), "rate": Literal(3.0), "build": Reference("m:build")}
+    assert train.inputs == {
+        "data": FromTask(task="read"),
+        "rate": Literal(3.0),
+        "build": Reference("m:build"),
+    }
     assert isinstance(train.inputs["rate"], Literal)
     assert type(train.inputs["rate"].value) is float
 

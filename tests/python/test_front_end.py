@@ -93,7 +93,9 @@ def test_calls_become_tasks_and_futures_become_edges(compiled: Compile) -> None:
         ("scale", "float", False, 2.0),
     ]
     assert pipeline.description == "Do it."
-    assert [str(port) for port in map(lambda p: f"{p.name}: {p.type}", pipeline.components["pair"].outputs)] == [
+    assert [
+        str(port) for port in map(lambda p: f"{p.name}: {p.type}", pipeline.components["pair"].outputs)
+    ] == [
         "left: int",
         "right: int",
     ]
@@ -298,7 +300,12 @@ def test_two_components_of_one_name(compiled: Compile) -> None:
     [
         ("", None, "holds no pipeline", "decorate the function"),
         ("@pipeline\ndef a(): ...\n@pipeline\ndef b(): ...", None, "holds 2 pipelines: a, b", "::a"),
-        ("@pipeline\ndef training(): ...", "trainig", "has no pipeline 'trainig'", "did you mean 'training'?"),
+        (
+            "@pipeline\ndef training(): ...",
+            "trainig",
+            "has no pipeline 'trainig'",
+            "did you mean 'training'?",
+        ),
     ],
 )
 def test_a_target_that_is_no_pipeline(
@@ -319,7 +326,9 @@ def test_a_target_that_is_no_pipeline(
         ("import nowhere_at_all\n", "FC021", "No module named 'nowhere_at_all'", 1),
     ],
 )
-def test_a_file_that_can_not_be_imported(tmp_path: Path, source: str, code: str, says: str, line: int) -> None:
+def test_a_file_that_can_not_be_imported(
+    tmp_path: Path, source: str, code: str, says: str, line: int
+) -> None:
     path = tmp_path / f"broken_{code}_{line}_{len(source)}.py"
     path.write_text(source)
     with pytest.raises(CompileError) as caught:

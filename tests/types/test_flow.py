@@ -123,9 +123,13 @@ def test_refused_with_the_reason(produced: Any, wanted: Any, reason: str) -> Non
 
 bounds = st.one_of(st.none(), st.integers(-3, 3))
 ints = st.builds(
-    lambda ge, lt: Annotated[int, Field(ge=ge, lt=lt)] if ge is not None or lt is not None else int, bounds, bounds
+    lambda ge, lt: Annotated[int, Field(ge=ge, lt=lt)] if ge is not None or lt is not None else int,
+    bounds,
+    bounds,
 )
-scalars = st.one_of(st.sampled_from([float, str, bool, None, Literal["a"], Literal["a", "b"], Literal[1]]), ints)
+scalars = st.one_of(
+    st.sampled_from([float, str, bool, None, Literal["a"], Literal["a", "b"], Literal[1]]), ints
+)
 annotations = st.recursive(
     scalars,
     lambda inner: st.one_of(
@@ -136,7 +140,9 @@ annotations = st.recursive(
     max_leaves=4,
 )
 values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(-5, 5), st.sampled_from(["a", "b", "c"])),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-5, 5), st.floats(-5, 5), st.sampled_from(["a", "b", "c"])
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.just("k"), inner, max_size=1)),
     max_leaves=4,
 )
@@ -155,7 +161,9 @@ def test_flow_is_transitive(first: Any, second: Any, third: Any) -> None:
 
 
 @given(annotations, annotations, values)
-def test_a_value_of_an_accepted_type_is_valid_for_the_consumer(produced: Any, wanted: Any, value: Any) -> None:
+def test_a_value_of_an_accepted_type_is_valid_for_the_consumer(
+    produced: Any, wanted: Any, value: Any
+) -> None:
     a, b = describe(produced), describe(wanted)
     if mismatch(a, b) is not None:
         return
