@@ -93,9 +93,7 @@ def test_calls_become_tasks_and_futures_become_edges(compiled: Compile) -> None:
         ("scale", "float", False, 2.0),
     ]
     assert pipeline.description == "Do it."
-    assert [
-        str(port) for port in map(lambda p: f"{p.name}: {p.type}", pipeline.components["pair"].outputs)
-    ] == [
+    assert [f"{port.name}: {port.type}" for port in pipeline.components["pair"].outputs] == [
         "left: int",
         "right: int",
     ]
