@@ -22,10 +22,10 @@ test: setup ## Run the tests (ARGS='-n 2 tests/ir' is handed to pytest)
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## Check format, lint, types and import layers
-	$(BIN)/ruff format --check
-	$(BIN)/ruff check
+	$(BIN)/ruff format --check --output-format concise
+	$(BIN)/ruff check --output-format concise
 	$(BIN)/mypy --strict $(SOURCES)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 fmt: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix --exit-zero
