@@ -1,0 +1,1 @@
+"""A pipeline of decorated functions, with a test."""
