@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Row = TypeVar("Row")
+Row = TypeVar("Row", default=Any)  # so that a bare `Dataset` is Dataset[Any] to a strict type checker
 
 
 class Artifact:
