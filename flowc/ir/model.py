@@ -61,13 +61,17 @@ class PythonCode(Variant):
 class NotebookCode(Variant):
     """Cells that run in order in one namespace. Indices are those of `Pipeline.cells`.
 
-    `shared` cells (imports, definitions, constants) run first; `cells` are the step's own. `reads` are the names
-    to be set before, `defines` those to be kept after; each is a port of the component under the same name.
+    `cells` are the step's own; `shared` are other cells of which it needs imports, definitions or constants, all
+    or the statements in `parts` (positions in the cell's body). All run in the notebook's order. An input is set
+    before the cell that `enters` says, else before the first of `cells`. A port is a name, or several that travel
+    in one pickle because they share objects, joined by "+".
     """
 
     kind: Literal["notebook"] = "notebook"
     shared: tuple[int, ...] = ()
     cells: tuple[int, ...]
+    parts: dict[int, tuple[int, ...]] = {}
+    enters: dict[str, int] = {}
 
 
 Code = Annotated[PythonCode | NotebookCode, Field(discriminator="kind")]
