@@ -1,0 +1,1 @@
+"""How values become files and come back: one small module for each family of types."""
