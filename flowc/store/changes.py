@@ -1,0 +1,262 @@
+"""How changes become rows: those of one call in one transaction, each kind in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Insert, Table, Update, bindparam, func, insert, select, update
+
+from flowc.errors import NotFoundError
+from flowc.store import tables
+from flowc.store.records import (
+    Change,
+    Failure,
+    FromOutput,
+    Made,
+    Origin,
+    RunEnded,
+    TaskEnded,
+    TaskSkipped,
+    TaskStarted,
+)
+
+Row = dict[str, Any]
+Rows = list[Row]
+
+
+@dataclass(slots=True)
+class RunIndex:
+    """The row ids of a run that is under way: kept by its driver, so that recording needs no look-ups."""
+
+    id: int
+    tasks: dict[str, int] = field(default_factory=dict)
+    executions: dict[tuple[str, int], int] = field(default_factory=dict)
+    outputs: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def load_index(connection: Connection, name: str) -> RunIndex:
+    """Read a run's index; NotFoundError where there is no such run."""
+    run, task, execution, event = tables.run, tables.task, tables.execution, tables.event
+    found = connection.scalar(select(run.c.id).where(run.c.name == name))
+    if found is None:
+        raise NotFoundError(f"no run '{name}'", hint="'flowc runs' lists the runs that there are")
+    index = RunIndex(found)
+    for row in connection.execute(select(task.c.name, task.c.id).where(task.c.run_id == found)):
+        index.tasks[row.name] = row.id
+    attempts = (
+        select(task.c.name, execution.c.attempt, execution.c.id)
+        .join_from(execution, task)
+        .where(execution.c.run_id == found)
+    )
+    index.executions.update({(row.name, row.attempt): row.id for row in connection.execute(attempts)})
+    outputs = (
+        select(task.c.name, event.c.port, event.c.artifact_id)
+        .join_from(event, execution)
+        .join(task)
+        .where(execution.c.run_id == found, event.c.is_output)
+        .order_by(event.c.id)
+    )
+    index.outputs.update({(row.name, row.port): row.artifact_id for row in connection.execute(outputs)})
+    return index
+
+
+def write_changes(
+    connection: Connection, changes: Sequence[Change], index_of: Callable[[str], RunIndex]
+) -> None:
+    """Write changes of any runs, in the order of their meaning: what is referred to comes first."""
+    _Writing(connection, changes, index_of).write()
+
+
+class _Writing:
+    """One call's changes on their way to rows."""
+
+    def __init__(
+        self, connection: Connection, changes: Sequence[Change], index_of: Callable[[str], RunIndex]
+    ) -> None:
+        self._connection = connection
+        self._changes = changes
+        self._index_of = index_of
+
+    def write(self) -> None:
+        self._add_executions()
+        events = [*self._add_outputs(), *self._inputs()]
+        self._insert(tables.event, events)
+        self._end_executions()
+        self._set_task_states()
+        self._insert(tables.state_change, map(self._log_row, self._changes))
+        self._end_runs()
+
+    def _of(self, *kinds: type[Any]) -> list[Any]:
+        return [change for change in self._changes if isinstance(change, kinds)]
+
+    def _add_executions(self) -> None:
+        new: dict[tuple[str, str, int], Row] = {}
+        for change in self._of(TaskStarted, TaskEnded):
+            index = self._index_of(change.run)
+            key = (change.run, change.task, change.attempt)
+            if (change.task, change.attempt) in index.executions or key in new:
+                continue
+            log = getattr(change, "log", None)
+            new[key] = {
+                "run_id": index.id,
+                "task_id": self._task(change),
+                "attempt": change.attempt,
+                "state": "RUNNING",
+                "started": change.at,
+                "worker": change.worker,
+                "log": str(log) if log else None,
+            }
+        ids = self._insert_returning(tables.execution, list(new.values()))
+        for (run, task, attempt), id_ in zip(new, ids, strict=True):
+            self._index_of(run).executions[task, attempt] = id_
+
+    def _add_outputs(self) -> Rows:
+        made = [
+            (change, port, each) for change in self._of(TaskEnded) for port, each in change.outputs.items()
+        ]
+        ids = self._insert_returning(
+            tables.artifact, [_artifact_row(each, change.at) for change, _, each in made]
+        )
+        for (change, port, _), id_ in zip(made, ids, strict=True):
+            self._index_of(change.run).outputs[change.task, port] = id_
+        return [
+            self._event_row(change, id_, port, is_output=True)
+            for (change, port, _), id_ in zip(made, ids, strict=True)
+        ]
+
+    def _inputs(self) -> Rows:
+        return [
+            self._event_row(change, self._artifact(change.run, origin), port, is_output=False)
+            for change in self._of(TaskStarted, TaskEnded)
+            for port, origin in change.inputs.items()
+        ]
+
+    def _event_row(
+        self, change: TaskStarted | TaskEnded, artifact: int, port: str, *, is_output: bool
+    ) -> Row:
+        execution = self._index_of(change.run).executions[change.task, change.attempt]
+        return {"execution_id": execution, "artifact_id": artifact, "port": port, "is_output": is_output}
+
+    def _artifact(self, run: str, origin: Origin) -> int:
+        if not isinstance(origin, FromOutput):
+            return origin
+        outputs = self._index_of(run).outputs
+        if (origin.task, origin.port) not in outputs:
+            raise NotFoundError(f"run '{run}' has recorded no output '{origin.port}' of task '{origin.task}'")
+        return outputs[origin.task, origin.port]
+
+    def _task(self, change: TaskStarted | TaskEnded | TaskSkipped) -> int:
+        tasks = self._index_of(change.run).tasks
+        if change.task not in tasks:
+            raise NotFoundError(f"run '{change.run}' was not begun with a task '{change.task}'")
+        return tasks[change.task]
+
+    def _end_executions(self) -> None:
+        table = tables.execution
+        statement = (
+            update(table)
+            .where(table.c.id == bindparam("execution"))
+            .values(
+                state=bindparam("now"),
+                ended=bindparam("at"),
+                error=bindparam("why", type_=table.c.error.type),
+                worker=func.coalesce(bindparam("by"), table.c.worker),
+            )
+        )
+        self._execute(statement, map(self._ended_row, self._of(TaskEnded)))
+
+    def _ended_row(self, change: TaskEnded) -> Row:
+        return {
+            "execution": self._index_of(change.run).executions[change.task, change.attempt],
+            "now": change.state,
+            "at": change.at,
+            "why": asdict(change.error) if change.error else None,
+            "by": change.worker,
+        }
+
+    def _set_task_states(self) -> None:
+        table = tables.task
+        statement = (
+            update(table)
+            .where(table.c.id == bindparam("task"))
+            .values(state=bindparam("now"), reason=bindparam("why"))
+        )
+        states = (
+            {"task": self._task(change), "now": _state(change), "why": getattr(change, "reason", None)}
+            for change in self._of(TaskStarted, TaskEnded, TaskSkipped)
+        )
+        self._execute(statement, states)
+
+    def _log_row(self, change: Change) -> Row:
+        return {
+            "run_id": self._index_of(change.run).id,
+            "task_id": None if isinstance(change, RunEnded) else self._task(change),
+            "attempt": getattr(change, "attempt", None),
+            "state": _state(change),
+            "at": change.at,
+            "reason": _reason(change),
+        }
+
+    def _end_runs(self) -> None:
+        table = tables.run
+        statement = (
+            update(table)
+            .where(table.c.id == bindparam("run"))
+            .values(state=bindparam("now"), ended=bindparam("at"), error=bindparam("why"))
+        )
+        ended = (
+            {"run": self._index_of(change.run).id, "now": change.state, "at": change.at, "why": change.error}
+            for change in self._of(RunEnded)
+        )
+        self._execute(statement, ended)
+
+    def _insert(self, table: Table, rows: Iterable[Row]) -> None:
+        self._execute(insert(table), rows)
+
+    def _insert_returning(self, table: Table, rows: Rows) -> Sequence[int]:
+        if not rows:
+            return []
+        statement = insert(table).returning(table.c.id, sort_by_parameter_order=True)
+        return self._connection.scalars(statement, rows).all()
+
+    def _execute(self, statement: Insert | Update, rows: Iterable[Row]) -> None:
+        listed = list(rows)
+        if listed:  # given none, SQLAlchemy would execute the statement once, without values
+            self._connection.execute(statement, listed)
+
+
+def _state(change: Change) -> str:
+    match change:
+        case TaskStarted():
+            return "RUNNING"
+        case TaskSkipped():
+            return "SKIPPED"
+        case _:
+            return change.state
+
+
+def _reason(change: Change) -> str | None:
+    match change:
+        case TaskSkipped(reason=reason):
+            return reason
+        case TaskEnded(error=Failure(message=message)):
+            return message
+        case RunEnded(error=error):
+            return error
+    return None
+
+
+def _artifact_row(made: Made, at: float) -> Row:
+    stored = made.stored
+    return {
+        "type": made.type,
+        "digest": stored.digest,
+        "codec": stored.codec,
+        "python_type": stored.python_type,
+        "size": stored.size,
+        "inline": stored.inline,
+        "summary": stored.summary,
+        "created": at,
+    }

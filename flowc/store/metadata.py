@@ -1,0 +1,166 @@
+"""The metadata store: runs, their tasks and executions, the artifacts that these read and made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from flowc.errors import NotFoundError, StoreError
+from flowc.store import queries
+from flowc.store.artifacts import ArtifactStore
+from flowc.store.changes import RunIndex, load_index, write_changes
+from flowc.store.database import Database, create_database, schema_version
+from flowc.store.durable import refusal
+from flowc.store.owner import Owner
+from flowc.store.records import (
+    ArtifactRecord,
+    Change,
+    NewRun,
+    RunEnded,
+    RunRecord,
+    StateChange,
+    TaskRecord,
+)
+from flowc.store.runs import insert_run
+from flowc.store.tables import SCHEMA_VERSION
+
+_DATABASE = "metadata.sqlite"
+_ARTIFACTS = "artifacts"
+
+
+class Store:
+    """A project's record of its runs. Use it from one thread at a time."""
+
+    def __init__(self, database: Database, artifacts: ArtifactStore) -> None:
+        self.artifact_store = artifacts
+        self._database = database
+        self._indexes: dict[str, RunIndex] = {}
+
+    def begin_run(self, new: NewRun) -> str:
+        """Record a run of this process with its planned tasks, and return its id."""
+        with self._database.writing() as connection:
+            name, index = insert_run(connection, new, Owner.current())
+        self._indexes[name] = index
+        return name
+
+    def record(self, changes: Sequence[Change]) -> None:
+        """Record changes in one transaction: when this returns, a killed process loses none of them.
+
+        Raises NotFoundError for a run, task or output that isn't known, StoreError where the disk refuses; then
+        nothing of the call is recorded.
+        """
+        indexes = dict.fromkeys(change.run for change in changes)
+        try:
+            with self._database.writing() as connection:
+                for name in indexes:
+                    if name not in self._indexes:
+                        self._indexes[name] = load_index(connection, name)
+                write_changes(connection, changes, self._indexes.__getitem__)
+        except BaseException:
+            # What was undone is to be forgotten here, too.
+            for name in indexes:
+                self._indexes.pop(name, None)
+            raise
+        for change in changes:
+            if isinstance(change, RunEnded):
+                self._indexes.pop(change.run, None)
+
+    def runs(self, limit: int | None = None, pipeline: str | None = None) -> list[RunRecord]:
+        """Return runs, the newest first."""
+        with self._database.reading() as connection:
+            return queries.list_runs(connection, limit, pipeline)
+
+    def run(self, wanted: str) -> RunRecord:
+        """Return the run of this id, or the only one whose id begins so, or the newest for "latest"."""
+        with self._database.reading() as connection:
+            return queries.find_run(connection, wanted)
+
+    def ir(self, run: str) -> str:
+        """Return the JSON text of the pipeline that a run executes."""
+        with self._database.reading() as connection:
+            return queries.run_ir(connection, run)
+
+    def tasks(self, run: str) -> list[TaskRecord]:
+        """Return a run's tasks with their attempts, in the order in which they were planned."""
+        with self._database.reading() as connection:
+            return queries.list_tasks(connection, run)
+
+    def artifacts(self, run: str) -> list[ArtifactRecord]:
+        """Return what a run's tasks made or took over, with producers and consumers in this run."""
+        with self._database.reading() as connection:
+            return queries.list_artifacts(connection, run, self.artifact_store.path)
+
+    def artifact(self, wanted: int | str) -> ArtifactRecord:
+        """Return the artifact of this row id, or the newest of those whose digest begins so, with all its uses."""
+        with self._database.reading() as connection:
+            return queries.find_artifact(connection, wanted, self.artifact_store.path)
+
+    def state_changes(self, run: str) -> list[StateChange]:
+        """Return everything that happened in a run, in the order of recording."""
+        with self._database.reading() as connection:
+            return queries.list_state_changes(connection, run)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_store(location: Path, *, create: bool) -> Store:
+    """Open the store in a project's `.flowc` folder; with `create`, make it where there is none.
+
+    Raises NotFoundError where there is none, StoreError where it can't be used: no permission, a full disk, a
+    damaged database, or one of a newer flowc.
+    """
+    path = location / _DATABASE
+    artifacts = ArtifactStore(location / _ARTIFACTS)
+    try:
+        if create:
+            _prepare(location)
+            artifacts.remove_leftovers()
+        elif not path.exists():
+            raise NotFoundError(
+                f"nothing has run here yet: no store at {location}", hint="see 'flowc run --help'"
+            )
+    except OSError as error:
+        raise refusal(error, "can't open the store", location) from error
+    database = Database(path)
+    try:
+        _bring_up_to_date(database)
+    except BaseException:
+        database.close()
+        raise
+    return Store(database, artifacts)
+
+
+def _prepare(location: Path) -> None:
+    location.mkdir(parents=True, exist_ok=True)
+    ignore = location / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    if not (location / _DATABASE).exists():
+        create_database(location / _DATABASE)
+
+
+def _bring_up_to_date(database: Database) -> None:
+    version = schema_version(database)
+    if version == SCHEMA_VERSION:
+        return
+    from flowc.store import migrate  # Alembic costs half a second
+
+    if not migrate.is_known(version):
+        raise StoreError(
+            f"{database.path} was made by a newer flowc (its version is {version})",
+            hint="update flowc, or use another .flowc folder",
+        )
+    with database.writing() as connection:
+        migrate.upgrade(connection)

@@ -1,0 +1,182 @@
+"""The metadata tables: ML Metadata's notions, as far as flowc has use for them.
+
+    context ─┬─ parent_context      pipelines, experiments and runs, and which run belongs to which
+             └─ run                 what a run has beside its name
+                 ├─ task            what the run means to execute, in order
+                 │   └─ execution   one attempt of a task ──┐
+                 └─ state_change    everything that happened ├─ event   an execution read or made an artifact
+                                                artifact ────┘
+
+ML Metadata's associations and attributions, which tie executions and artifacts to their run, are foreign keys
+here: an execution has one run, and an artifact is of those runs whose executions have events with it. A change
+of these tables needs a migration (migrations/versions) and its revision as SCHEMA_VERSION.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+SCHEMA_VERSION = "0001"
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+class JsonText(TypeDecorator[Any]):
+    """JSON as text: databases' own JSON types refuse NaN, which metrics may hold."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002  # SQLAlchemy's
+        return None if value is None else json.loads(value)
+
+
+# As Alembic itself would make it.
+alembic_version = Table(
+    "alembic_version",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+
+context = Table(
+    "context",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("type", String(16), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    UniqueConstraint("type", "name"),
+)
+
+parent_context = Table(
+    "parent_context",
+    metadata,
+    Column("context_id", ForeignKey("context.id"), primary_key=True),
+    Column("parent_id", ForeignKey("context.id"), primary_key=True),
+    Index(None, "parent_id"),
+)
+
+run = Table(
+    "run",
+    metadata,
+    Column("id", ForeignKey("context.id"), primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("pipeline", Text, nullable=False),
+    Column("experiment", Text),
+    Column("target", Text, nullable=False),
+    Column("runner", Text, nullable=False),
+    Column("parameters", JsonText, nullable=False),
+    Column("ir", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("started", Double, nullable=False),
+    Column("ended", Double),
+    Column("error", Text),
+    Column("user", Text),
+    Column("commit", Text),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("pid_started", Text, nullable=False),
+    Index(None, "pipeline", "started"),
+    Index(None, "started"),
+)
+
+task = Table(
+    "task",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("component", Text, nullable=False),
+    Column("upstream", JsonText, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reason", Text),
+    UniqueConstraint("run_id", "name"),
+)
+
+execution = Table(
+    "execution",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.id"), nullable=False),
+    Column("task_id", ForeignKey("task.id"), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("started", Double, nullable=False),
+    Column("ended", Double),
+    Column("worker", Text),
+    Column("log", Text),
+    Column("error", JsonText),
+    UniqueConstraint("task_id", "attempt"),
+    Index(None, "run_id"),
+)
+
+artifact = Table(
+    "artifact",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("codec", Text, nullable=False),
+    Column("python_type", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("inline", LargeBinary),
+    Column("summary", JsonText, nullable=False),
+    Column("created", Double, nullable=False),
+    Index(None, "digest"),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("execution_id", ForeignKey("execution.id"), nullable=False),
+    Column("artifact_id", ForeignKey("artifact.id"), nullable=False),
+    Column("is_output", Boolean, nullable=False),
+    Column("port", Text, nullable=False),
+    Index(None, "execution_id"),
+    Index(None, "artifact_id"),
+)
+
+state_change = Table(
+    "state_change",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.id"), nullable=False),
+    Column("task_id", ForeignKey("task.id")),
+    Column("attempt", Integer),
+    Column("state", String(16), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("reason", Text),
+    Index(None, "run_id"),
+)
