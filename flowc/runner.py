@@ -8,6 +8,7 @@ call, as when a worker process was killed (`WorkerLostError`).
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,20 @@ class Literal:
 
     value: Any = field(repr=False)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # A call must be readable before the project's modules are imported, which the value may need.
+        return (Packed, (pickle.dumps(self.value, pickle.HIGHEST_PROTOCOL),))
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a `Literal` becomes when it is pickled: its value, still to be read."""
+
+    pickled: bytes = field(repr=False)
+
+    def value(self) -> Any:
+        return pickle.loads(self.pickled)  # noqa: S301  # made by `Literal`, on the driver
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -35,7 +50,7 @@ class Reference:
     ref: str
 
 
-Input = Stored | Literal | Reference
+Input = Stored | Literal | Packed | Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +113,7 @@ class Runner(Protocol):
 
     @property
     def capacity(self) -> Resources:
-        """What all tasks running at one time may hold together."""
+        """What all tasks running at one time may hold together; `processes` counts the tasks' processes."""
         ...
 
     def submit(self, call: TaskCall) -> Future[TaskResult]:

@@ -1,0 +1,1 @@
+"""Runs a plan through a runner: the scheduler, its events, and the worker's side."""

@@ -1,0 +1,85 @@
+"""What a task prints goes to its attempt's log: by file descriptor in a process of its own, else by `sys.stdout`."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TextIO
+
+
+def take_over_output(log: Path) -> None:
+    """Point this process's stdout and stderr at the log for good, also those of C code and of child processes.
+
+    They stay there until the next call, so that what a thread or a child says late is in the log of the task that
+    began it.
+    """
+    finish_output()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+    sys.stdout, sys.stderr = _line_buffered(1), _line_buffered(2)
+
+
+def _line_buffered(descriptor: int) -> TextIO:
+    return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def finish_output() -> None:
+    """Write out what Python and C hold back, so that it lands in the log of the task that said it."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed or replaced by the task
+            stream.flush()  # type: ignore[union-attr]
+    ctypes.CDLL(None).fflush(None)
+
+
+class _Copied(io.TextIOBase):
+    """A text stream that goes to a log and to the terminal; everything else is as the terminal has it."""
+
+    def __init__(self, log: IO[str], terminal: TextIO) -> None:
+        self._log = log
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        self._log.write(text)
+        return self._terminal.write(text)
+
+    def flush(self) -> None:
+        self._log.flush()
+        self._terminal.flush()
+
+    def isatty(self) -> bool:
+        return self._terminal.isatty()
+
+    def fileno(self) -> int:
+        return self._terminal.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # ours is not to be set
+        return self._terminal.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        return self._terminal.errors
+
+    def writable(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def copied_output(log: Path) -> Iterator[None]:
+    """Copy what Python code prints into the log, and show it on stderr, where a debugger's prompt appears too.
+
+    stdout is left to the command's own result.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", buffering=1, encoding="utf-8", errors="backslashreplace") as file:
+        both = _Copied(file, sys.stderr)
+        with contextlib.redirect_stdout(both), contextlib.redirect_stderr(both):
+            yield
