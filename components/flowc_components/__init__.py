@@ -10,7 +10,18 @@ from flowc_components.predict import predict
 from flowc_components.serve import serve
 from flowc_components.split import split
 from flowc_components.train import train
-from flowc_components.transform import Feature, transform
+from flowc_components.transform import Feature, FeatureKind, transform
 from flowc_components.validate import validate
 
-__all__ = ["Feature", "evaluate", "ingest", "predict", "serve", "split", "train", "transform", "validate"]
+__all__ = [
+    "Feature",
+    "FeatureKind",
+    "evaluate",
+    "ingest",
+    "predict",
+    "serve",
+    "split",
+    "train",
+    "transform",
+    "validate",
+]

@@ -43,7 +43,7 @@ def serve(model: Model, blessing: Blessing, sample: Dataset, destination: Path, 
     home = workdir() / name
     exported = home / "new"
     export(model, exported)
-    _try_out(model, exported, sample)
+    try_out(model, exported, sample)
     version = publish(exported, destination / name)
     exported.rename(home / version)
     return ServedModel(home.parent)
@@ -66,7 +66,8 @@ def export(model: Model, folder: Path) -> None:
     archive.write_out(str(folder), verbose=False)
 
 
-def _try_out(model: Model, exported: Path, sample: Dataset) -> None:
+def try_out(model: Model, exported: Path, sample: Dataset) -> None:
+    """Ask a SavedModel about rows of the sample, all at once and one; ComponentError where the model differs."""
     import numpy as np
 
     rows = sample.table.slice(0, _ASKED_ROWS)

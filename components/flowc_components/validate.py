@@ -5,17 +5,14 @@ Statistics, schema and anomalies are TFDV's own protos, made by TFDV's own code 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowc import Anomalies, ComponentError, Dataset, Schema, Statistics, component
-from flowc_components.tensors import is_text
+from flowc_components.anomaly_report import report
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
 class Validation(NamedTuple):
@@ -78,23 +75,9 @@ def refuse_anomalies(anomalies: Anomalies, data: Dataset) -> None:
     lines = list(report(anomalies, data))
     if lines:
         raise ComponentError(
-            f"the data is not what its schema says: {len(lines)} anomalies in {len(data)} rows\n  "
-            + "\n  ".join(lines),
+            f"the data is not what its schema says ({len(data)} rows):\n  " + "\n  ".join(lines),
             hint="mend the data, or change the schema file if the data is right",
         )
-
-
-def report(anomalies: Anomalies, data: Dataset) -> Iterator[str]:
-    """Yield a line for each anomaly of severity ERROR, in the order of the columns' names."""
-    from tensorflow_metadata.proto.v0 import anomalies_pb2
-
-    parsed = anomalies_pb2.Anomalies.FromString(anomalies.content)
-    for column, info in sorted(parsed.anomaly_info.items()):
-        if info.severity == anomalies_pb2.AnomalyInfo.ERROR:
-            extra = _counted(data.table, column)
-            yield f"{column}: {info.description}" + (f" ({extra})" if extra else "")
-    for reason in parsed.dataset_anomaly_info.reason:
-        yield f"the whole data: {reason.description}"
 
 
 def read_schema(path: Path) -> Schema:
@@ -163,22 +146,6 @@ def _plain(table: pa.Table) -> pa.Table:
             hint="flatten or drop these columns first",
         )
     return pa.table({name: plain(table.column(name)) for name in table.column_names})
-
-
-def _counted(table: pa.Table, column: str) -> str:
-    """Say how many values of a text column are no numbers and show the first; else how many are missing."""
-    import pyarrow.compute as pc
-
-    if column not in table.column_names:
-        return ""
-    values = table.column(column)
-    if is_text(values.type):
-        words = pc.invert(pc.match_substring_regex(values, _NUMBER))
-        count = pc.sum(words).as_py() or 0
-        if 0 < count < len(values) - values.null_count:
-            row = pc.index(words, True).as_py()
-            return f"{count} of {len(values)} values are no numbers, the first is {values[row].as_py()!r} in row {row}"
-    return f"{values.null_count} of {len(values)} values are missing" if values.null_count else ""
 
 
 def _parsed_statistics(statistics: Statistics) -> Any:
