@@ -31,8 +31,12 @@ def printable(text: str) -> str:
 
 
 def shown_value(type_: Type, value: Any) -> str:
-    """Return a value's JSON form for people; a mask where the type holds a secret."""
-    return _MASK if holds_secret(type_) else printable(json.dumps(value, ensure_ascii=False))
+    """Return a value's JSON form for people; a mask where the type holds a secret, and there is one."""
+    return (
+        _MASK
+        if holds_secret(type_) and value is not None
+        else printable(json.dumps(value, ensure_ascii=False))
+    )
 
 
 def _parameter(parameter: Parameter) -> str:

@@ -1,0 +1,202 @@
+"""What the command line and the UI call: each stage of a pipeline's way, and `run`, which goes all of it.
+
+Notebooks, the engine and the store are imported by what needs them: `flowc check` of a Python file does without
+nbformat, SQLAlchemy and Arrow.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowc.check import CheckedPipeline, check_pipeline
+from flowc.diagnostics import Diagnostic
+from flowc.errors import CompileError, FlowcError, NotFoundError, RunnerError, UsageError, did_you_mean
+from flowc.ir import Parameter, Pipeline
+from flowc.ir.json import load_pipeline
+from flowc.project import find_root
+from flowc.python.compile import compile_file, compile_module
+from flowc.python.load import prepare_modules
+from flowc.runner import CodeBase, Runner
+from flowc.settings import Settings
+from flowc.target import IrFile, NotebookFile, PythonFile, PythonModule, Target, load_target
+from flowc.types.paths import anchored
+from flowc.types.secret import holds_secret
+from flowc.types.validate import validated_text
+
+if TYPE_CHECKING:
+    from flowc.engine.events import Listener
+    from flowc.engine.interrupts import Interrupts
+    from flowc.engine.outcome import RunResult
+
+__all__ = ["Compiled", "check", "compile", "load_target", "open_runner", "parse_arguments", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A pipeline as its front end made it, with the root that its paths start from. `diagnostics` is what the
+    front end had to say; `check` raises where some of it are errors."""
+
+    target: Target
+    pipeline: Pipeline
+    root: Path
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; callers say api.compile
+    """Return the target's pipeline. Python files and modules are imported for it; notebooks are only read.
+
+    Raises CompileError or NotFoundError where there is no pipeline to return.
+    """
+    match target:
+        case PythonFile(path=path, name=name, root=root):
+            from flowc.notebook.reader import is_percent_notebook
+
+            if name is None and is_percent_notebook(path):
+                return compile(NotebookFile(path, root))
+            return Compiled(target, compile_file(path, name, root), root)
+        case PythonModule(module=module, name=name, root=root):
+            # As `python -m` does: the console script's own folder stands where the user's should.
+            sys.path.insert(0, str(root))
+            return Compiled(target, compile_module(module, name, root), root)
+        case NotebookFile(path=path, root=root):
+            from flowc.notebook import compile_notebook
+
+            pipeline, diagnostics = compile_notebook(path, root)
+            return Compiled(target, pipeline, root, tuple(diagnostics))
+        case IrFile(path=path):
+            pipeline = load_pipeline(path)
+            return Compiled(target, pipeline, _root_of_code(pipeline, path))
+
+
+def check(compiled: Compiled) -> CheckedPipeline:
+    """Hold the pipeline to every rule. Raises CompileError with all that is wrong."""
+    return check_pipeline(compiled.pipeline, compiled.diagnostics)
+
+
+def run(
+    target: Target | Compiled,
+    arguments: Mapping[str, Any],
+    settings: Settings,
+    listener: Listener,
+    interrupts: Interrupts,
+) -> RunResult:
+    """Compile, check and plan the pipeline, run the plan, and return what came of it.
+
+    `arguments` are Python values by parameter. Events reach the listener as they happen, in this thread; requests
+    to stop the run come through `interrupts`.
+    """
+    from flowc.engine.recorder import RunLabel
+    from flowc.engine.run import RunOptions, run_plan
+    from flowc.plan import make_plan
+    from flowc.store.metadata import open_store
+
+    compiled = target if isinstance(target, Compiled) else compile(target)
+    checked = check(compiled)
+    _import_modules(compiled)
+    plan = make_plan(checked, arguments, compiled.root)
+    label = RunLabel(str(compiled.target), settings.runner)
+    with (
+        open_store(settings.store, create=True) as store,
+        closing(open_runner(settings.runner, settings.workers)) as runner,
+    ):
+        options = RunOptions(interrupts=interrupts)
+        return run_plan(plan, runner=runner, store=store, label=label, on_event=listener, options=options)
+
+
+def parse_arguments(compiled: Compiled, texts: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """Return the arguments that a command line or a form gives as texts. Paths in them start from `folder`.
+
+    Raises UsageError with everything that is wrong: unknown parameters, values that don't fit, required
+    parameters without one. No secret is in it.
+    """
+    _import_modules(compiled)
+    known = {parameter.name: parameter for parameter in compiled.pipeline.parameters}
+    arguments, problems = {}, []
+    for name, text in texts.items():
+        if name not in known:
+            problems.append(f"no parameter '{name}'; " + (did_you_mean(name, known) or _names(known)))
+            continue
+        try:
+            arguments[name] = _argument(known[name], text, folder)
+        except UsageError as error:
+            problems.append(f"parameter '{name}': {error.message}")
+    missing = (
+        parameter for parameter in known.values() if parameter.required and parameter.name not in texts
+    )
+    problems += [f"parameter '{parameter.name}' ({parameter.type}) has no value" for parameter in missing]
+    if problems:
+        raise UsageError(
+            "\n  ".join((f"pipeline '{compiled.pipeline.name}' can't run like this:", *problems))
+        )
+    return arguments
+
+
+def _names(known: Mapping[str, Parameter]) -> str:
+    return f"its parameters are: {', '.join(known)}" if known else "it has none"
+
+
+def _argument(parameter: Parameter, text: str, folder: Path) -> Any:
+    try:
+        return anchored(parameter.type, validated_text(parameter.type, text), folder)
+    except UsageError as error:
+        if holds_secret(parameter.type):
+            # The reasons would quote the value.
+            raise UsageError(f"expected {parameter.type}, and the value given is none") from None
+        raise error
+
+
+def _import_modules(compiled: Compiled) -> None:
+    """Import the project's modules, since classes of parameters may be theirs; Python targets have it done."""
+    try:
+        prepare_modules(CodeBase(compiled.root, compiled.pipeline.modules))
+    except FlowcError:
+        raise
+    except Exception as error:
+        message = f"importing the pipeline's modules failed: {type(error).__name__}: {error}"
+        source = compiled.pipeline.source
+        raise CompileError([Diagnostic(code="FC021", message=message, source=source)]) from error
+
+
+def _root_of_code(pipeline: Pipeline, path: Path) -> Path:
+    """Return the project root that compiled IR refers to: that of its own folder, else of the current one."""
+    candidates = (find_root(path), find_root(Path()))
+    roots = (
+        root for root in candidates if all((root / file).is_file() for file in pipeline.modules.values())
+    )
+    root = next(roots, None)
+    if root is None:
+        missing = ", ".join(
+            file for file in pipeline.modules.values() if not (candidates[0] / file).is_file()
+        )
+        raise NotFoundError(
+            f"{path} needs {missing}", hint="run it from the folder of the project it was made in"
+        )
+    return root
+
+
+def open_runner(name: str, workers: int | None) -> Runner:
+    """Return a runner by its name; `workers` reaches those that have them.
+
+    Raises RunnerError where there is none of this name, or it can't be loaded.
+    """
+    found = {entry.name: entry for entry in entry_points(group="flowc.runners")}
+    if name not in found:
+        hint = (
+            did_you_mean(name, found)
+            or f"there are: {', '.join(sorted(found)) or 'none; is flowc installed?'}"
+        )
+        raise RunnerError(f"no runner '{name}'", hint=hint)
+    try:
+        kind = found[name].load()
+    except ImportError as error:
+        raise RunnerError(f"the runner '{name}' can't be loaded: {error}") from error
+    options = {"workers": workers} if workers and "workers" in inspect.signature(kind).parameters else {}
+    runner: Runner = kind(**options)
+    return runner

@@ -1,0 +1,103 @@
+"""The `flowc` command: its subcommands by name, and the frame that every one of them runs in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+from typing import NoReturn
+
+import click
+
+import flowc
+from flowc.cli.failure import report
+from flowc.cli.output import note, write_out
+from flowc.cli.root import root_of
+
+# Where each command lives and what `flowc --help` says of it, known without importing the command.
+_COMMANDS = {
+    "run": ("flowc.cli.run", "Run a pipeline; its parameters are options."),
+    "check": ("flowc.cli.compile", "Say what is wrong with a pipeline, without running it."),
+    "compile": ("flowc.cli.compile", "Write a pipeline's IR as JSON."),
+    "graph": ("flowc.cli.compile", "Draw a pipeline as Mermaid or as text."),
+    "runs": ("flowc.cli.history", "List the runs in the store, newest first."),
+    "show": ("flowc.cli.history", "Show a run: its tasks and what they made."),
+    "logs": ("flowc.cli.logs", "Print what the tasks of a run wrote."),
+}
+_INTERRUPTED = 130
+_OUTPUT_CLOSED = 141  # what the shell says of a program that SIGPIPE ended
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(_COMMANDS[cmd_name][0])
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(
+    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(flowc.__version__, message="flowc %(version)s")
+@click.pass_context
+def application(ctx: click.Context) -> None:
+    """Compile machine-learning work into typed pipelines, run them, and look at what they made."""
+    if ctx.invoked_subcommand is None:
+        write_out(ctx.get_help())
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(args: Sequence[str]) -> int:
+    """Run one command; return its exit code. No exception of ours or of Python's own gets past this."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a locale without our letters is no reason to fail
+    try:
+        return _exit_code(args)
+    except BrokenPipeError:
+        _discard_output()
+        return _OUTPUT_CLOSED
+
+
+def _exit_code(args: Sequence[str]) -> int:
+    ctx = None
+    try:
+        with application.make_context("flowc", list(args), color=_color()) as ctx:
+            application.invoke(ctx)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        note("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a bug is reported with where to read its traceback
+        return report(error, root_of(ctx))
+    return 0
+
+
+def _color() -> bool | None:
+    """Return False where the user wants no colours (no-color.org); else None, and click looks for a terminal."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def _discard_output() -> None:
+    """Give what is still buffered nowhere to fail: Python flushes it once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())

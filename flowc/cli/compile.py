@@ -1,0 +1,84 @@
+"""`flowc check`, `flowc compile` and `flowc graph`: what can be known of a pipeline without running it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from flowc import api
+from flowc.check.render import excerpt_from, render_json, render_text
+from flowc.cli.output import note, write_bytes, write_out
+from flowc.cli.root import root_of
+from flowc.cli.targets import checked_target, compiled_target
+from flowc.diagnostics import Diagnostic
+from flowc.emit.mermaid import to_mermaid
+from flowc.emit.text import to_text
+from flowc.errors import CompileError, UsageError
+from flowc.ir.json import dump_pipeline
+
+
+@click.command("check")
+@click.argument("target")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to write it."
+)
+@click.pass_context
+def check_command(ctx: click.Context, target: str, form: str) -> None:
+    """Say all that is wrong with the pipeline TARGET. The exit code is 3 where something is."""
+    diagnostics: tuple[Diagnostic, ...]
+    try:
+        diagnostics, exit_code = api.check(compiled_target(ctx, target)).diagnostics, 0
+    except CompileError as error:
+        diagnostics, exit_code = error.diagnostics, error.exit_code
+    if form == "json":
+        write_bytes(render_json(diagnostics) + "\n")
+    elif diagnostics:
+        write_out(render_text(diagnostics, excerpt_from(root_of(ctx))))
+    else:
+        note(f"{target}: nothing to complain about")
+    ctx.exit(exit_code)
+
+
+@click.command("compile")
+@click.argument("target")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to; else stdout."
+)
+@click.pass_context
+def compile_command(ctx: click.Context, target: str, output: Path | None) -> None:
+    """Write the IR of the pipeline TARGET as JSON. `flowc run` takes it as a target."""
+    text = dump_pipeline(checked_target(ctx, target).pipeline)
+    if output is None:
+        write_bytes(text)
+    else:
+        _replace(output, text)
+
+
+@click.command("graph")
+@click.argument("target")
+@click.option(
+    "--format", "form", type=click.Choice(["mermaid", "text"]), default="mermaid", help="How to draw it."
+)
+@click.pass_context
+def graph_command(ctx: click.Context, target: str, form: str) -> None:
+    """Draw the pipeline TARGET, with the types of what flows along its edges."""
+    draw = to_mermaid if form == "mermaid" else to_text
+    write_out(draw(checked_target(ctx, target).pipeline).rstrip("\n"))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file in one go: neither a reader nor a full disk ever sees half of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"can't write {path}: {(error.strerror or str(error)).lower()}") from error
