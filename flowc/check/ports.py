@@ -19,8 +19,8 @@ from flowc.ir import (
     Task,
 )
 from flowc.types.flow import mismatch
-from flowc.types.model import AnyType, CallableType, ScalarType, Type
-from flowc.types.validate import is_value, validated_json
+from flowc.types.model import AnyType, ScalarType, Type
+from flowc.types.validate import takes_functions, takes_values, validated_json
 
 
 def check_ports(pipeline: Pipeline) -> Iterator[Diagnostic]:
@@ -83,14 +83,14 @@ def _refusal(
             reason = mismatch(parameter.type, wanted) if parameter else None
             return f"parameter '{name}' is {parameter.type}; {reason}" if parameter and reason else None
         case FunctionRef(ref=ref):
-            takes = isinstance(wanted, CallableType | AnyType)
+            takes = takes_functions(wanted)
             return None if takes else f"the function {ref} is not one"
         case Constant(value=value):
             return _value_fault(wanted, value)
 
 
 def _value_fault(type_: Type, value: object) -> str | None:
-    if not is_value(type_):
+    if not takes_values(type_):
         return f"{value!r} is not one"
     if isinstance(type_, ScalarType | AnyType) or value is None:
         return _fault(type_, value)

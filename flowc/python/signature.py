@@ -15,7 +15,7 @@ from flowc.python.places import definition, parameters
 from flowc.types.artifacts import Artifact
 from flowc.types.describe import describe
 from flowc.types.model import Type
-from flowc.types.validate import is_value, to_json, validated
+from flowc.types.validate import takes_values, to_json, validated
 
 _EMPTY = inspect.Parameter.empty
 
@@ -59,7 +59,7 @@ def _port(parameter: inspect.Parameter, annotation: Any, place: Source | None) -
 def _default(type_: Type, value: Any) -> tuple[Any, bool]:
     if value is None:  # `x: int = None` is common, and the function's own business
         return None, False
-    if not is_value(type_) or callable(value):
+    if not takes_values(type_) or callable(value):
         return None, True
     return to_json(type_, validated(type_, value)), False
 

@@ -15,10 +15,9 @@ from flowc.ir import Binding, Component, Constant, FromTask, FunctionRef, Port, 
 from flowc.python.futures import Future, Futures, output_of
 from flowc.python.places import caller
 from flowc.python.signature import bind
-from flowc.types.model import CallableType
 from flowc.types.names import ref_of
 from flowc.types.paths import portable
-from flowc.types.validate import to_json, validated
+from flowc.types.validate import takes_values, to_json, validated
 
 if TYPE_CHECKING:
     from flowc.python.component import ComponentFunction
@@ -147,8 +146,8 @@ class Trace:
         return FunctionRef(ref=ref_of(value))
 
     def _constant(self, what: str, port: Port, value: Any, place: Source) -> Constant | None:
-        if isinstance(port.type, CallableType):
-            self.report("FC301", f"{what} takes a function, not {value!r}", place)
+        if not takes_values(port.type):
+            self.report("FC301", f"{what} takes {port.type}, not {value!r}", place)
             return None
         try:
             value = portable(port.type, validated(port.type, value), self.folder, self.root)

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, TypeAdapter, ValidationError
 from flowc.errors import UsageError
 from flowc.types.model import (
     AnyType,
+    CallableType,
     DictType,
     EnumType,
     ListType,
@@ -55,8 +56,20 @@ def is_value(type_: Type) -> bool:
             return isinstance(type_, AnyType | ScalarType | LiteralType | EnumType | ModelType)
 
 
+def takes_values(type_: Type) -> bool:
+    """Say whether a constant can be given where this type is wanted; of a union, one option is enough."""
+    options = type_.options if isinstance(type_, UnionType) else ()
+    return is_value(type_) or any(map(takes_values, options))
+
+
+def takes_functions(type_: Type) -> bool:
+    """Say whether a function can be given where this type is wanted; of a union, one option is enough."""
+    options = type_.options if isinstance(type_, UnionType) else ()
+    return isinstance(type_, AnyType | CallableType) or any(map(takes_functions, options))
+
+
 def python_type(type_: Type) -> Any:
-    """Return the annotation that pydantic validates this type by.
+    """Return the annotation that pydantic validates this type by: of a union, the options that values can be.
 
     Raises UsageError where the type has no JSON form, NotFoundError where its class can't be imported.
     """
@@ -79,7 +92,7 @@ def python_type(type_: Type) -> Any:
         case DictType(key=key, value=value):
             return dict.__class_getitem__((python_type(key), python_type(value)))
         case UnionType(options=options):
-            return Union[tuple(map(python_type, options))]  # noqa: UP007  # there is no X | Y of a list
+            return Union[tuple(map(python_type, filter(takes_values, options)))]  # noqa: UP007  # there is no X | Y of a list
     raise UsageError(f"a value of type {type_} can't be given here; make it the output of a component")
 
 

@@ -25,7 +25,7 @@ from flowc.ir import (
     PythonCode,
     Task,
 )
-from flowc.types.model import ScalarType, Type
+from flowc.types.model import CallableType, ScalarType, Type, UnionType
 
 INT, STR, FLOAT = (ScalarType(name=name) for name in ("int", "str", "float"))
 
@@ -210,3 +210,14 @@ def test_text_shows_the_line_the_caret_and_both_places() -> None:
         "  hint: round it",
     ]
     assert '"code": "FC301"' in render_json([diagnostic])
+
+
+def test_a_function_or_none_fits_an_optional_callable() -> None:
+    optional = UnionType(options=(CallableType(), ScalarType(name="none")))
+    build = component("build", {"f": optional}, INT)
+    for value in (FunctionRef(ref="m:f"), Constant(value=None)):
+        right = Pipeline(name="p", components={"build": build}, tasks=(task("build", f=value),))
+        assert check_pipeline(right).diagnostics == ()
+    wrong = Pipeline(name="p", components={"build": build}, tasks=(task("build", f=Constant(value=3)),))
+    with pytest.raises(CompileError, match=r"FC301.*takes Callable \| None: expected Callable \| None"):
+        check_pipeline(wrong)
