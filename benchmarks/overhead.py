@@ -15,11 +15,12 @@ from benchmarks.pipelines import chain, fan
 from benchmarks.table import Row
 from benchmarks.timing import best
 from flowc.check import check_pipeline
-from flowc.engine import run_plan
+from flowc.engine.recorder import RunLabel
+from flowc.engine.run import run_plan
 from flowc.ir import Pipeline
 from flowc.plan import make_plan
 from flowc.runner import Runner
-from flowc.store import open_store
+from flowc.store.metadata import open_store
 
 TASKS = 500
 _TRIES = 3
@@ -46,7 +47,7 @@ def _per_task(pipeline: Pipeline, make_runner: Callable[[], Runner]) -> float:
 def _run(pipeline: Pipeline, runner: Runner, folder: Path) -> None:
     plan = make_plan(check_pipeline(pipeline), {}, Path.cwd())
     with closing(open_store(folder, create=True)) as store:
-        result = run_plan(plan, runner=runner, store=store)
+        result = run_plan(plan, runner=runner, store=store, label=RunLabel("benchmark", "benchmark"))
     if result.state != "COMPLETE":
         raise RuntimeError(f"the benchmark's pipeline ended {result.state}")
 
