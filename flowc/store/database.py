@@ -19,6 +19,7 @@ from flowc.store.durable import sync
 from flowc.store.tables import SCHEMA_VERSION, alembic_version, metadata
 
 _BUSY_SECONDS = 60.0
+_LOG_INDEX_BYTES = 32_768
 _HINTS = {
     sqlite3.SQLITE_FULL: ("no space left on the disk", "free some space, then run again"),
     sqlite3.SQLITE_NOTADB: (
@@ -73,9 +74,16 @@ class Database:
 
 def refusal(error: DBAPIError, path: Path) -> StoreError:
     """Return the error to raise for what the database refused."""
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    reason, hint = _HINTS.get(code & 0xFF if code else -1, (str(error.orig), None))
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_IOERR and _is_nearly_full(path):
+        code = sqlite3.SQLITE_FULL  # SQLite doesn't say so where it is the index of its log that has no room
+    reason, hint = _HINTS.get(code, (str(error.orig), None))
     return StoreError(f"the metadata store {path}: {reason}", hint=hint)
+
+
+def _is_nearly_full(path: Path) -> bool:
+    disk = os.statvfs(path.parent)
+    return disk.f_bavail * disk.f_frsize < _LOG_INDEX_BYTES
 
 
 def create_database(path: Path) -> None:
