@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, select
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -128,7 +128,7 @@ def schema_version(database: Database) -> str:
 
 
 def _engine(path: Path) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
+    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": _BUSY_SECONDS})
     event.listen(engine, "connect", _connected)
     event.listen(engine, "begin", _begun)
     return engine

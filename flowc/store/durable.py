@@ -65,8 +65,8 @@ def refusal(error: OSError, action: str, path: Path) -> StoreError:
         )
     if error.errno in _REFUSED:
         return StoreError(
-            f"{action}: no permission to write to {path} ({error.strerror})",
-            hint="make the folder writable for this user, then run again",
+            f"{action}: no permission for {path} ({error.strerror})",
+            hint="let this user read and write the folder, then run again",
         )
     return StoreError(f"{action}: {error.strerror or error}", hint=f"look at {path}, then run again")
 

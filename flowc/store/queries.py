@@ -164,25 +164,38 @@ def list_artifacts(connection: Connection, run: str, path_of: PathOf) -> list[Ar
 def find_artifact(connection: Connection, wanted: int | str, path_of: PathOf) -> ArtifactRecord:
     """Return the artifact of this row id, or the newest of those whose digest begins so, with all its uses."""
     artifact = tables.artifact
-    statement = select(artifact).order_by(artifact.c.id.desc())
+    statement = select(artifact).order_by(artifact.c.id.desc()).limit(1)
     if isinstance(wanted, int):
-        rows = connection.execute(statement.where(artifact.c.id == wanted)).all()
+        row = connection.execute(statement.where(artifact.c.id == wanted)).first()
     else:
-        rows = connection.execute(
-            statement.where(artifact.c.digest.startswith(wanted.lower(), autoescape=True))
-        ).all()
-    if not rows:
-        raise NotFoundError(f"no artifact '{wanted}'", hint="'flowc show RUN' lists a run's artifacts")
-    digests = {row.digest for row in rows}
-    if len(digests) > 1:
-        names = " and ".join(digest[:16] for digest in sorted(digests)[:2])
-        raise NotFoundError(
-            f"'{wanted}' is the beginning of several digests, such as {names}", hint="give more of it"
-        )
-    events = connection.execute(_events().where(tables.event.c.artifact_id == rows[0].id)).all()
+        row = connection.execute(
+            statement.where(artifact.c.digest == _whole_digest(connection, wanted))
+        ).first()
+    if row is None:
+        raise _no_artifact(wanted)
+    events = connection.execute(_events().where(tables.event.c.artifact_id == row.id)).all()
     producer = next(_use(row) for row in events if row.is_output)
     consumers = dict.fromkeys(_use(row) for row in events if not row.is_output)
-    return _artifact_record(rows[0], producer, consumers, path_of)
+    return _artifact_record(row, producer, consumers, path_of)
+
+
+def _whole_digest(connection: Connection, beginning: str) -> str:
+    digest = tables.artifact.c.digest
+    first = beginning.lower()
+    # A range, which the index serves; no hexadecimal digit sorts after "g".
+    statement = select(digest).where(digest >= first, digest < first + "g").distinct().limit(2)
+    found = connection.scalars(statement).all()
+    if not found:
+        raise _no_artifact(beginning)
+    if len(found) > 1:
+        names = " and ".join(each[: len(first) + 8] for each in found)
+        message = f"'{beginning}' is the beginning of several digests, such as {names}"
+        raise NotFoundError(message, hint="give more of it")
+    return str(found[0])
+
+
+def _no_artifact(wanted: int | str) -> NotFoundError:
+    return NotFoundError(f"no artifact '{wanted}'", hint="'flowc show RUN' lists a run's artifacts")
 
 
 def list_state_changes(connection: Connection, run: str) -> list[StateChange]:

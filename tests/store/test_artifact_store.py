@@ -216,7 +216,7 @@ def test_a_full_disk_while_files_are_copied(small_disk: Path, tmp_path: Path) ->
 
 
 def test_a_read_only_disk_and_a_file_in_the_way(read_only_disk: Path, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no permission to write to"):
+    with pytest.raises(StoreError, match="no permission for"):
         ArtifactStore(read_only_disk / "artifacts").save(np.arange(3), ANY)
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="can't save a ndarray: Not a directory"):

@@ -258,6 +258,20 @@ def test_nothing_to_find(store: Store) -> None:
             read("none")
     with pytest.raises(NotFoundError, match="no artifact '7'"):
         store.artifact(7)
+    with pytest.raises(NotFoundError, match="no artifact 'abc'"):
+        store.artifact("abc")
+
+
+def test_the_beginning_of_several_digests(store: Store) -> None:
+    run = begin(store)
+    outputs = {f"o{number}": made(store, number) for number in range(17)}  # more than a first digit can tell
+    store.record([TaskEnded(run, "ingest", 1, NOON, "COMPLETE", outputs)])
+    firsts = [each.stored.digest[0] for each in outputs.values()]
+    shared = next(first for first in firsts if firsts.count(first) > 1)
+    with pytest.raises(
+        NotFoundError, match=f"'{shared}' is the beginning of several digests, such as {shared}"
+    ):
+        store.artifact(shared)
 
 
 def test_reading_makes_as_many_queries_for_many_tasks_as_for_few(store: Store) -> None:

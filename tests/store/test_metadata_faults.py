@@ -47,7 +47,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, read_only_disk: Path) -> N
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="can't open the store: Not a directory"):
         open_store(tmp_path / "file" / ".flowc", create=True)
-    with pytest.raises(StoreError, match="can't open the store: no permission to write to"):
+    with pytest.raises(StoreError, match="can't open the store: no permission for"):
         open_store(read_only_disk / ".flowc", create=True)
 
 
@@ -168,16 +168,16 @@ def _record_run(location: Path, number: int, barrier: Any) -> None:
 
 
 def test_many_processes_make_and_write_one_store(tmp_path: Path) -> None:
-    barrier = SPAWN.Barrier(5)
-    processes = [SPAWN.Process(target=_record_run, args=(tmp_path, number, barrier)) for number in range(5)]
+    barrier = SPAWN.Barrier(4)
+    processes = [SPAWN.Process(target=_record_run, args=(tmp_path, number, barrier)) for number in range(4)]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
-    assert [process.exitcode for process in processes] == [0] * 5
+    assert [process.exitcode for process in processes] == [0] * 4
     with open_store(tmp_path, create=False) as store:
         runs = store.runs()
-        assert sorted(run.pipeline for run in runs) == ["p0", "p1", "p2", "p3", "p4"]
+        assert sorted(run.pipeline for run in runs) == ["p0", "p1", "p2", "p3"]
         for run in runs:
             assert (run.state, run.counts) == ("COMPLETE", {"COMPLETE": 30})
             assert len(store.artifacts(run.id)) == 30
