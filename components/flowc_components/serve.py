@@ -40,7 +40,7 @@ def serve(model: Model, blessing: Blessing, sample: Dataset, destination: Path, 
         raise ComponentError(
             f"a model can't be named {name!r}", hint="use letters, digits and the signs _ . -"
         )
-    home = workdir() / name
+    home = workdir() / "served" / name
     exported = home / "new"
     export(model, exported)
     try_out(model, exported, sample)

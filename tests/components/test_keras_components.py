@@ -266,3 +266,11 @@ def test_an_export_that_answers_otherwise_is_found_out(
     export(train(parts[0], graph, "big_tip", epochs=1).model, tmp_path / "other")
     with pytest.raises(ComponentError, match=r"the pipeline's own prediction is .*; it was not published"):
         try_out(trained.model, tmp_path / "other", parts[1])
+
+
+def test_the_documentation_is_a_session_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "components.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    session: dict[str, Any] = {"__name__": "session"}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, session)
