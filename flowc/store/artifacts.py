@@ -53,12 +53,12 @@ class ArtifactStore:
         raise CodecError(f"no codec stores a value of type {ref_of(type(value))}")
 
     def load(self, stored: Stored, type_: Type) -> Any:
-        """Return a stored value in the form that its reader declared; its digest is verified once per process.
+        """Return a stored value in the form that its reader declared; files are verified once by each store object.
 
         Raises StoreError where the artifact is missing or damaged, CodecError where it can't be read.
         """
         codec = self._codecs.named(stored.codec)
-        if stored.digest not in self._intact:
+        if stored.inline is not None or stored.digest not in self._intact:
             self.verify(stored)
         content = Content(type_, stored.python_type, self.path(stored.digest), stored.inline)
         with self._explained(f"can't load a {short_name(stored.python_type)}"):
@@ -84,7 +84,8 @@ class ArtifactStore:
                 found = folder_digest(stored.codec, stored.python_type, folder)
         if found != stored.digest:
             raise StoreError(f"the artifact {stored.digest[:12]} is damaged: {folder}", hint=_AGAIN)
-        self._intact.add(stored.digest)
+        if stored.inline is None:
+            self._intact.add(stored.digest)
 
     def remove_leftovers(self) -> None:
         """Remove what processes that are gone from this host had not finished writing."""

@@ -25,6 +25,28 @@ from flowc.store.records import (
 Row = dict[str, Any]
 Rows = list[Row]
 
+# Made once: making a statement costs as much as executing it.
+_END_EXECUTION = (
+    update(tables.execution)
+    .where(tables.execution.c.id == bindparam("execution"))
+    .values(
+        state=bindparam("now"),
+        ended=bindparam("at"),
+        error=bindparam("why", type_=tables.execution.c.error.type),
+        worker=func.coalesce(bindparam("by"), tables.execution.c.worker),
+    )
+)
+_SET_TASK_STATE = (
+    update(tables.task)
+    .where(tables.task.c.id == bindparam("task"))
+    .values(state=bindparam("now"), reason=bindparam("why"))
+)
+_END_RUN = (
+    update(tables.run)
+    .where(tables.run.c.id == bindparam("run"))
+    .values(state=bindparam("now"), ended=bindparam("at"), error=bindparam("why"))
+)
+
 
 @dataclass(slots=True)
 class RunIndex:
@@ -154,18 +176,7 @@ class _Writing:
         return tasks[change.task]
 
     def _end_executions(self) -> None:
-        table = tables.execution
-        statement = (
-            update(table)
-            .where(table.c.id == bindparam("execution"))
-            .values(
-                state=bindparam("now"),
-                ended=bindparam("at"),
-                error=bindparam("why", type_=table.c.error.type),
-                worker=func.coalesce(bindparam("by"), table.c.worker),
-            )
-        )
-        self._execute(statement, map(self._ended_row, self._of(TaskEnded)))
+        self._execute(_END_EXECUTION, map(self._ended_row, self._of(TaskEnded)))
 
     def _ended_row(self, change: TaskEnded) -> Row:
         return {
@@ -177,17 +188,11 @@ class _Writing:
         }
 
     def _set_task_states(self) -> None:
-        table = tables.task
-        statement = (
-            update(table)
-            .where(table.c.id == bindparam("task"))
-            .values(state=bindparam("now"), reason=bindparam("why"))
-        )
         states = (
             {"task": self._task(change), "now": _state(change), "why": getattr(change, "reason", None)}
             for change in self._of(TaskStarted, TaskEnded, TaskSkipped)
         )
-        self._execute(statement, states)
+        self._execute(_SET_TASK_STATE, states)
 
     def _log_row(self, change: Change) -> Row:
         return {
@@ -200,17 +205,11 @@ class _Writing:
         }
 
     def _end_runs(self) -> None:
-        table = tables.run
-        statement = (
-            update(table)
-            .where(table.c.id == bindparam("run"))
-            .values(state=bindparam("now"), ended=bindparam("at"), error=bindparam("why"))
-        )
         ended = (
             {"run": self._index_of(change.run).id, "now": change.state, "at": change.at, "why": change.error}
             for change in self._of(RunEnded)
         )
-        self._execute(statement, ended)
+        self._execute(_END_RUN, ended)
 
     def _insert(self, table: Table, rows: Iterable[Row]) -> None:
         self._execute(insert(table), rows)

@@ -120,12 +120,15 @@ FRAMES = {
     "times": pd.DataFrame({"t": pd.to_datetime(["2020-01-01", None]), "d": pd.to_timedelta([1, 2], "s")}),
     "zones": pd.DataFrame({"t": pd.to_datetime(["2020-07-01"]).tz_localize("Europe/Berlin")}),
     "nullable": pd.DataFrame({"i": pd.array([1, None], "Int64"), "s": pd.array(["a", None], "string")}),
+    "missing texts as NaN": pd.DataFrame({"n": [1, 2], "a": ["x", np.nan], "b": [np.nan, True]}),
+    "nothing but NaN": pd.DataFrame({"a": pd.Series([np.nan, np.nan], dtype=object)}),
     "number labels": pd.DataFrame({0: [1], 1: [2]}),
     "no rows": pd.DataFrame({"a": np.array([], "float32")}),
 }
 ONLY_PICKLED = {
     "mixed kinds": pd.DataFrame({"a": [1, "2", None]}),
-    "missing texts as NaN": pd.DataFrame({"a": ["x", np.nan]}),
+    "None and NaN": pd.DataFrame({"a": ["x", None, np.nan]}),
+    "texts and a number": pd.DataFrame({"a": ["x", 1.5]}),
     "decimals": pd.DataFrame({"a": [Decimal("1.0"), Decimal("1.00")]}),
     "lists": pd.DataFrame({"a": [[1], [2, 3]]}),
     "complex": pd.DataFrame({"a": [1j]}),
