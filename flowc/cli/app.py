@@ -25,6 +25,7 @@ _COMMANDS = {
     "runs": ("flowc.cli.history", "List the runs in the store, newest first."),
     "show": ("flowc.cli.history", "Show a run: its tasks and what they made."),
     "logs": ("flowc.cli.logs", "Print what the tasks of a run wrote."),
+    "new": ("flowc.cli.new", "Begin a project from a template."),
 }
 _INTERRUPTED = 130
 _OUTPUT_CLOSED = 141  # what the shell says of a program that SIGPIPE ended

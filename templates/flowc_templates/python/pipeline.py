@@ -34,7 +34,7 @@ def evaluate(points: list[tuple[float, float]], slope: float, intercept: float) 
 
 
 @pipeline
-def line(count: int = 100, slope: float = 2.0):
+def line(count: int = 100, slope: float = 2.0) -> Metrics:
     """Fit a line to points and measure the fit."""
     points = make_points(count, slope)
     fitted = fit(points)
