@@ -1,0 +1,215 @@
+"""The worker's side: run one step's cells and hand back the names that leave it.
+
+A step runs in the dictionary of one module, under one name for the whole notebook. So its classes pickle by name,
+its functions see its globals as they are when called, and nothing is left for the next step: that has a new module.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import enum
+import inspect
+import linecache
+import os
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flowc.errors import RunnerError
+from flowc.ir import Cell, Component, NotebookCode
+from flowc.notebook.crossing import Bundle, Unbound
+from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
+from flowc.notebook.lower import definitions_module
+from flowc.runner import CodeBase
+
+_KEPT_MODULES = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "polars",
+    "sklearn",
+    "keras",
+    "torch",
+    "xgboost",
+    "flowc",
+    "datetime",
+)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_DEEPEST = 6
+_WIDEST = 10_000
+
+
+def register_definitions(code_base: CodeBase) -> types.ModuleType:
+    """Register a new, empty module for the notebook's definitions; that of an earlier step is gone."""
+    if code_base.notebook is None:
+        raise RunnerError("a notebook's step came without its notebook")
+    name = definitions_module(code_base.notebook)
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    return module
+
+
+def notebook_step(component: Component, code_base: CodeBase, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a step's cells and return its outputs by port.
+
+    An input is looked up only when the definitions before it have run, so a mapping that loads values when they
+    are looked up can unpickle instances of the notebook's classes. A name without a value at the end comes back as
+    `Unbound`; several names in one port as a `Bundle`.
+    """
+    assert isinstance(component.code, NotebookCode)
+    module = register_definitions(code_base)
+    step = _Step(component.code, code_base, vars(module))
+    with _surroundings(code_base):
+        step.run(inputs)
+        outputs = {
+            port.name: step.output(port.name, optional=not port.required) for port in component.outputs
+        }
+    # The engine takes what a lone port "output" gives as the value itself.
+    return outputs["output"] if list(outputs) == ["output"] else outputs
+
+
+class _Step:
+    def __init__(self, code: NotebookCode, code_base: CodeBase, namespace: dict[str, Any]) -> None:
+        self._code = code
+        self._cells = {cell.index: cell for cell in code_base.cells}
+        self._notebook = Path(code_base.notebook or "")
+        self._namespace = namespace
+
+    def run(self, inputs: Mapping[str, Any]) -> None:
+        """Run the cells in the notebook's order, setting each input before the cell that it enters at."""
+        first = self._code.cells[0]
+        waiting = sorted(inputs, key=lambda port: self._code.enters.get(port, first))
+        self._namespace.update(_line_functions())
+        for index in sorted({*self._code.shared, *self._code.cells}):
+            while waiting and self._code.enters.get(waiting[0], first) <= index:
+                port = waiting.pop(0)
+                self._enter(port, inputs[port])
+            self._run_cell(self._cells[index], self._code.parts.get(index))
+
+    def _enter(self, port: str, value: Any) -> None:
+        for name in port.split("+"):
+            one = value.values[name] if isinstance(value, Bundle) else value
+            if isinstance(one, Unbound):
+                self._namespace.pop(name, None)
+            else:
+                self._namespace[name] = self._as_enum(name, one)
+
+    def _as_enum(self, name: str, value: Any) -> Any:
+        """Return the member that a parameter's text names, where the notebook writes it as an Enum's."""
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            return value
+        written = self._cells.get(self._code.enters.get(name, self._code.cells[0]))
+        for enum_class in self._enums_in(name, written.source if written else ""):
+            if all(text in enum_class.__members__ for text in texts):
+                members = [enum_class[text] for text in texts]
+                return members if isinstance(value, list) else members[0]
+        return value
+
+    def _enums_in(self, name: str, source: str) -> Iterator[type[enum.Enum]]:
+        """Yield the enums that the parameters cell's assignment of `name` speaks of."""
+        for statement in ast.parse(source).body:
+            nodes = list(ast.walk(statement))
+            if any(isinstance(node, ast.Name) and node.id == name for node in nodes):
+                found = [self._namespace.get(node.id) for node in nodes if isinstance(node, ast.Name)]
+                yield from (each for each in found if isinstance(each, type) and issubclass(each, enum.Enum))
+
+    def _run_cell(self, cell: Cell, part: tuple[int, ...] | None) -> None:
+        file = f"{self._notebook.name} cell {cell.index}"
+        # With no time the cache takes the lines for good: a traceback shows the user's own.
+        linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
+        tree = ast.parse(cell.source)
+        if part is not None:
+            tree.body = [tree.body[position] for position in part]
+        shown = _last_expression(tree) if cell.index in self._code.cells else None
+        self._execute(tree, file, "exec")
+        if shown is not None:
+            value = self._execute(shown, file, "eval")
+            if value is not None:
+                print(repr(value))
+
+    def _execute(self, tree: ast.Module | ast.Expression, file: str, mode: str) -> Any:
+        _MainName().visit(tree)
+        code = compile(tree, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        result = eval(code, self._namespace)
+        return asyncio.run(_awaited(result)) if code.co_flags & inspect.CO_COROUTINE else result
+
+    def output(self, port: str, *, optional: bool) -> Any:
+        """Return what a port gives: a value, a Bundle for several names, or Unbound."""
+        names = port.split("+")
+        values = {name: self._leaving(name, optional) for name in names}
+        return Bundle(values) if len(names) > 1 else values[port]
+
+    def _leaving(self, name: str, optional: bool) -> Any:
+        if name not in self._namespace:
+            return Unbound(name, "it has no value at the end of the step")
+        value = self._namespace[name]
+        if optional and not _is_result(value):
+            return Unbound(name, f"a {type(value).__qualname__} is not kept as a result")
+        return value
+
+
+async def _awaited(coroutine: Any) -> Any:
+    return await coroutine
+
+
+class _MainName(ast.NodeTransformer):
+    """Lets `__name__` be what a kernel says, while the module has a name that can be imported."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id == "__name__" and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Constant("__main__"), node)
+        return node
+
+
+def _last_expression(tree: ast.Module) -> ast.Expression | None:
+    """Take a cell's last expression off its tree, whose value a notebook shows."""
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        return ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
+    return None
+
+
+def _is_result(value: Any, depth: int = 0) -> bool:
+    """Say whether a value that no step reads is worth keeping: data, not figures, files or functions."""
+    if isinstance(value, _PLAIN):
+        return True
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        items = [*value, *value.values()] if isinstance(value, dict) else list(value)
+        return (
+            depth < _DEEPEST and len(items) < _WIDEST and all(_is_result(item, depth + 1) for item in items)
+        )
+    if isinstance(value, type | types.ModuleType | types.FunctionType):
+        return False
+    return type(value).__module__.partition(".")[0] in _KEPT_MODULES
+
+
+@contextmanager
+def _surroundings(code_base: CodeBase) -> Iterator[None]:
+    """Be in the notebook's folder, with its modules importable, and leave things as they were."""
+    folder, path = os.getcwd(), list(sys.path)
+    home = (code_base.root / (code_base.notebook or "")).parent
+    # A worker has no screen; matplotlib asks for its backend when it is first imported.
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    os.chdir(home)
+    sys.path.insert(0, str(home))
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        sys.path[:] = path
+
+
+def _line_functions() -> dict[str, Any]:
+    from flowc.notebook import shell
+
+    return {
+        SHELL: shell.run_line,
+        SHELL_OUTPUT: shell.line_output,
+        SCRIPT: shell.run_script,
+        WRITE_FILE: shell.write_file,
+        "display": shell.display,
+    }

@@ -1,0 +1,195 @@
+"""Objects as analysis sees them: regions of memory that names may share, and what holds what.
+
+A *region* stands for the objects that one place in the code makes. A value that is surely immutable has none.
+Two regions in one *buffer* may be views of the same memory (numpy, pandas): a change of one is a change of the
+other, which pickling them does not keep.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Regions = frozenset[int]
+NOTHING: Regions = frozenset()
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Code:
+    """A function or class of the notebook, whose body may run whenever it can be got at.
+
+    `captured` are the names that it takes from the functions around it. A class has `methods` and `bases`.
+    """
+
+    node: FunctionNode | ast.ClassDef
+    captured: frozenset[str] = frozenset()
+    methods: dict[str, Code] = field(default_factory=dict)
+    bases: tuple[Code, ...] = ()
+    foreign_bases: bool = False
+    is_enum: bool = False
+
+    @property
+    def is_class(self) -> bool:
+        return isinstance(self.node, ast.ClassDef)
+
+    def method(self, name: str) -> Code | None:
+        """Return a method, also one of a base class in the notebook."""
+        if name in self.methods:
+            return self.methods[name]
+        return next((found for base in self.bases if (found := base.method(name))), None)
+
+
+Codes = frozenset[Code]
+NO_CODE: Codes = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an expression may give.
+
+    `top` are the regions it may be, and with `exact` it is one of them, not a part of one. `code` may run through
+    it; `callee` is the very function or class it is, `instance` the class it is an instance of. `path` is the
+    dotted import path of a module or of something in one; `kind` the effects table's word for its type; `stuck`
+    says why it can't cross a step.
+    """
+
+    top: Regions = NOTHING
+    code: Codes = NO_CODE
+    kind: str | None = None
+    path: str | None = None
+    callee: Code | None = None
+    instance: Code | None = None
+    exact: bool = True
+    stuck: str | None = None
+
+
+IMMUTABLE = Value()
+
+
+def joined(values: Iterable[Value]) -> Value:
+    """Return a value that may be any of these."""
+    all_values = list(values)
+    if not all_values:
+        return IMMUTABLE
+    result = all_values[0]
+    for value in all_values[1:]:
+        if value == result:
+            continue
+        result = Value(
+            result.top | value.top,
+            result.code | value.code,
+            result.kind if result.kind == value.kind else None,
+            result.path if result.path == value.path else None,
+            result.callee if result.callee is value.callee else None,
+            result.instance if result.instance is value.instance else None,
+            result.exact and value.exact,
+            result.stuck or value.stuck,
+        )
+    return result
+
+
+class Heap:
+    """The regions made so far: what each may hold, the code in it, and which share a buffer."""
+
+    def __init__(self) -> None:
+        self._holds: list[set[int]] = []
+        self._codes: dict[int, set[Code]] = {}
+        self._buffers: list[int] = []
+        self._members: dict[int, set[int]] = {}
+        self.functions: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._holds)
+
+    def deep(self, regions: Iterable[int]) -> Regions:
+        """Return what a change that goes deep may touch: all that can be got at but functions and classes."""
+        return self.reach(regions) - self.functions
+
+    def new(self, holds: Iterable[int] = ()) -> int:
+        """Make a region that may hold these."""
+        region = len(self._holds)
+        self._holds.append(set(holds))
+        self._buffers.append(region)
+        return region
+
+    def fresh(self, *parts: Value, kind: str | None = None, stuck: str | None = None) -> Value:
+        """Return a new object that may hold the given values."""
+        held: set[int] = set()
+        code: set[Code] = set()
+        for part in parts:
+            held |= part.top
+            code |= part.code
+            stuck = stuck or part.stuck
+        return Value(frozenset((self.new(held),)), frozenset(code), kind, stuck=stuck)
+
+    def link(self, holders: Iterable[int], value: Value) -> None:
+        """Let each holder hold what is given, with the code in it."""
+        for holder in holders:
+            self._holds[holder] |= value.top - {holder}
+            if value.code:
+                self._codes.setdefault(holder, set()).update(value.code)
+
+    def held(self, regions: Iterable[int]) -> Regions:
+        """Return what these hold directly."""
+        return frozenset().union(*(self._holds[region] for region in regions))
+
+    def reach(self, regions: Iterable[int]) -> Regions:
+        """Return the regions and everything that can be got at through them."""
+        seen = set(regions)
+        todo = list(seen)
+        while todo:
+            new = self._holds[todo.pop()] - seen
+            seen |= new
+            todo += new
+        return frozenset(seen)
+
+    def codes(self, value: Value) -> Codes:
+        """Return all code that may run through a value."""
+        if not self._codes:
+            return value.code
+        inside = [self._codes[region] for region in self.reach(value.top) if region in self._codes]
+        return value.code.union(*inside)
+
+    def own_codes(self, region: int) -> Codes:
+        """Return the code that was put into one region."""
+        return frozenset(self._codes.get(region, ()))
+
+    def share_buffer(self, regions: Iterable[int]) -> None:
+        """Say that these may be views of one memory."""
+        roots = sorted({self._buffers[region] for region in regions})
+        if len(roots) < 2:
+            return
+        members: set[int] = set()
+        for root in roots:
+            members |= self._members.pop(root, {root})
+        for member in members:
+            self._buffers[member] = roots[0]
+        self._members[roots[0]] = members
+
+    def buffer_mates(self, regions: Iterable[int]) -> Regions:
+        """Return the regions and all that may be views of the same memory."""
+        mates: set[int] = set()
+        for region in regions:
+            root = self._buffers[region]
+            mates |= self._members.get(root, {root})
+        return frozenset(mates)
+
+    def view(self, value: Value, kind: str | None = None) -> Value:
+        """Return a part of a value: a view of its memory, or one of the objects that it holds."""
+        if not value.top:
+            return Value(code=value.code, kind=kind, stuck=value.stuck)
+        inner = self.reach(self.held(value.top))
+        views = set()
+        for base in value.top:
+            # One for each: what may be a view of this or of that does not make a view of that out of this.
+            view = self.new(inner)
+            self.share_buffer((view, base))
+            views.add(view)
+        return Value(inner | views, self.codes(value), kind, exact=False, stuck=value.stuck)
+
+    def element(self, value: Value) -> Value:
+        """Return an object that a value holds: an item of a list, an attribute of an instance."""
+        inner = self.reach(self.held(value.top))
+        return Value(inner, self.codes(value), exact=False, stuck=value.stuck)

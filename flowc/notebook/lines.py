@@ -1,0 +1,298 @@
+"""From a cell's source to plain Python: IPython's own lines are translated, or refused where they can't be kept.
+
+IPython's transformer finds them; it is imported only for a cell that is not Python as it stands. Lines and columns
+stay those of the user's cell.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import warnings
+from dataclasses import dataclass
+
+from flowc.diagnostics import Diagnostic
+from flowc.notebook.model import Notebook, NotebookCell, diagnose
+
+# The names under which the worker puts what runs shell lines and writes files into a step's namespace.
+SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE = (
+    "__flowc_shell__",
+    "__flowc_shell_output__",
+    "__flowc_script__",
+    "__flowc_write_file__",
+)
+
+_NO_OPS = frozenset(
+    "matplotlib load_ext reload_ext autoreload config precision colors xmode pylab_ load_dotenv".split()
+)
+_DISPLAY_CELLS = frozenset(("html", "javascript", "js", "latex", "markdown", "svg", "HTML"))
+_SCRIPTS = frozenset(("bash", "sh", "script"))
+_INSTALL = re.compile(
+    r"\s*(?:python3? -m )?(?P<tool>pip3?|uv pip|conda|mamba)\s+install\s+(?P<what>.*)", re.DOTALL
+)
+_SHELL_NAME = re.compile(r"\$\$|\$(?P<name>[A-Za-z_]\w*)|\{(?P<expression>[^{}]+)\}")
+_MAGIC_METHODS = frozenset(("run_line_magic", "run_cell_magic", "system", "getoutput"))
+
+
+@dataclass(frozen=True, slots=True)
+class PlainCell:
+    """A cell as Python: its tree, its text, and the requirements that its install lines name."""
+
+    cell: NotebookCell
+    source: str
+    tree: ast.Module
+    requirements: tuple[str, ...] = ()
+
+
+def plain_cell(notebook: Notebook, cell: NotebookCell) -> tuple[PlainCell | None, list[Diagnostic]]:
+    """Return the cell as plain Python, or None with what is wrong with it; warnings may come with either."""
+    try:
+        return PlainCell(cell, cell.source, _parse(cell.source)), []
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        failure = error
+    translation = _Translation(notebook, cell)
+    try:
+        source = translation.translate()
+        plain = PlainCell(cell, source, _parse(source), tuple(translation.requirements))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return None, translation.problems or [
+            _syntax_problem(notebook, cell, failure if not isinstance(error, SyntaxError) else error)
+        ]
+    failed = any(problem.severity == "error" for problem in translation.problems)
+    return (None if failed else plain), translation.problems
+
+
+def _parse(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+        # Some errors (`return` at the top, a name both global and local) are only the compiler's to find.
+        compile(source, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return tree
+
+
+def _syntax_problem(notebook: Notebook, cell: NotebookCell, error: Exception) -> Diagnostic:
+    line = getattr(error, "lineno", None)
+    column = getattr(error, "offset", None)
+    message = getattr(error, "msg", None) or str(error) or type(error).__name__
+    return diagnose("FC014", f"not valid Python: {message}", cell.place(notebook.file, line, column))
+
+
+class _Translation:
+    """The translation of one cell; collects its problems and requirements on the way."""
+
+    def __init__(self, notebook: Notebook, cell: NotebookCell) -> None:
+        self.notebook = notebook
+        self.cell = cell
+        self.problems: list[Diagnostic] = []
+        self.requirements: list[str] = []
+
+    def translate(self) -> str:
+        source = self._without_cell_magic(self.cell.source)
+        try:
+            _parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            source = self._without_lines(source)
+        return source
+
+    def _without_cell_magic(self, source: str) -> str:
+        """Return the source with its `%%` line, if it has one, replaced by what it stands for."""
+        lines = source.split("\n")
+        start = next(
+            (
+                number
+                for number, line in enumerate(lines)
+                if line.strip() and not line.lstrip().startswith("#")
+            ),
+            0,
+        )
+        first = lines[start]
+        if not first.startswith("%%"):
+            return source
+        name, _, arguments = first[2:].strip().partition(" ")
+        body = "\n".join(lines[start + 1 :])
+        blank = [""] * (start + 1)
+        if name == "time" and not arguments.strip() or name == "capture" and not arguments.strip():
+            return "\n".join([*blank, self._without_cell_magic_again(body)])
+        if name in _DISPLAY_CELLS:
+            return ""
+        if name in _SCRIPTS:
+            program = arguments.strip() if name == "script" else f"{name} {arguments}".strip()
+            return "\n" * start + f"{SCRIPT}({program!r}, {body!r})"
+        if name in ("writefile", "file"):
+            return "\n" * start + self._write_file(arguments, body, start + 1)
+        self._refuse(
+            "FC015", f"the cell magic %%{name} can't be kept in a step", start + 1, self._magic_hint(name)
+        )
+        return ""
+
+    def _without_cell_magic_again(self, body: str) -> str:
+        return self._without_cell_magic(body) if body.lstrip("\n").startswith("%%") else body
+
+    def _write_file(self, arguments: str, body: str, line: int) -> str:
+        words = arguments.split()
+        append = "-a" in words or "--append" in words
+        names = [word for word in words if word not in ("-a", "--append")]
+        if len(names) != 1 or "$" in arguments or "{" in arguments:
+            self._refuse(
+                "FC015", "%%writefile takes one plain file name", line, "write the name without $ or {}"
+            )
+            return ""
+        text = body if body.endswith("\n") or not body else body + "\n"
+        return f"{WRITE_FILE}({names[0].strip(chr(34) + chr(39))!r}, {text!r}, {append})"
+
+    def _without_lines(self, source: str) -> str:
+        """Return the source with each IPython line replaced by Python of as many lines."""
+        try:
+            from IPython.core.inputtransformer2 import TransformerManager
+        except ModuleNotFoundError as error:
+            place = self.cell.place(self.notebook.file, getattr(error, "lineno", None))
+            hint = "install flowc[notebook]"
+            self.problems.append(
+                diagnose(
+                    "FC013",
+                    "lines that are not Python need IPython, which is not installed",
+                    place,
+                    hint=hint,
+                )
+            )
+            return source
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            transformed = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+        tree = ast.parse(transformed)
+        return self._rewritten(transformed, tree, source)
+
+    def _rewritten(self, text: str, tree: ast.Module, original: str) -> str:
+        lines = [line.encode() for line in text.split("\n")]
+        calls = [node for node in ast.walk(tree) if _is_ipython_call(node)]
+        for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset), reverse=True):  # type: ignore[attr-defined]
+            assert isinstance(call, ast.Call) and call.end_lineno and call.end_col_offset is not None
+            replacement = self._replacement(call).encode()
+            head, tail = (
+                lines[call.lineno - 1][: call.col_offset],
+                lines[call.end_lineno - 1][call.end_col_offset :],
+            )
+            # A line continued by a backslash became one: keep the count, so that places below stay right.
+            lines[call.lineno - 1 : call.end_lineno] = [head + replacement + tail]
+        result = "\n".join(line.decode() for line in lines)
+        missing = original.count("\n") - result.rstrip("\n").count("\n")
+        return result if missing <= 0 else self._realigned(result, original)
+
+    def _realigned(self, result: str, original: str) -> str:
+        """Put blank lines back where IPython joined continued lines, so that places stay the user's."""
+        out: list[str] = []
+        produced = result.split("\n")
+        for line in original.split("\n"):
+            continued = line.endswith("\\") and line.lstrip().startswith(("!", "%"))
+            if produced:
+                out.append(produced.pop(0))
+            if continued:
+                out.append("")
+        return "\n".join(out + produced)
+
+    def _replacement(self, call: ast.Call) -> str:
+        assert isinstance(call.func, ast.Attribute)
+        arguments = [node.value if isinstance(node, ast.Constant) else "" for node in call.args]
+        text = [str(argument) for argument in arguments]
+        line = call.lineno
+        match call.func.attr:
+            case "run_line_magic":
+                return self._line_magic(text[0], text[1] if len(text) > 1 else "", line)
+            case "system":
+                return "None" if self._install(text[0], line) else self._shell(SHELL, text[0])
+            case "getoutput":
+                return self._shell(SHELL_OUTPUT, text[0])
+        self._refuse("FC015", f"the cell magic %%{text[0]} must be the first line of its cell", line, None)
+        return "None"
+
+    def _line_magic(self, name: str, arguments: str, line: int) -> str:
+        if name in ("pip", "conda", "mamba", "uv"):
+            if not self._install(f"{name} {arguments}", line):
+                self._refuse(
+                    "FC015", f"'%{name} {arguments}' is not an installation", line, "remove the line"
+                )
+            return "None"
+        if name in _NO_OPS:
+            return "None"
+        if name == "time" and arguments.strip():
+            return (
+                f"({arguments.strip()})"
+                if _is_expression(arguments.strip())
+                else self._statement(arguments, line)
+            )
+        if name in ("pinfo", "pinfo2", "psearch"):
+            self._refuse("FC016", "help on an object is for an interactive session", line, "remove the line")
+        elif name in ("cd", "pushd", "popd"):
+            hint = "write paths relative to the notebook's folder instead"
+            self._refuse("FC015", f"%{name} would change the folder of later steps", line, hint)
+        else:
+            self._refuse("FC015", f"the magic %{name} can't be kept in a step", line, self._magic_hint(name))
+        return "None"
+
+    def _statement(self, statement: str, line: int) -> str:
+        try:
+            ast.parse(statement.strip())
+        except SyntaxError:
+            self._refuse("FC015", f"%time with '{statement.strip()}', which is not Python", line, None)
+            return "None"
+        return statement.strip()
+
+    def _magic_hint(self, name: str) -> str:
+        if name in ("timeit", "prun", "lprun", "memit", "mprun"):
+            return "measuring is not part of a pipeline: remove it, or tag its cell 'skip'"
+        return "write it in Python, or tag its cell 'skip'"
+
+    def _install(self, command: str, line: int) -> bool:
+        match = _INSTALL.fullmatch(command)
+        if not match:
+            return False
+        try:
+            words = shlex.split(match["what"], comments=True)
+        except ValueError:
+            return False
+        found = [word for word in words if not word.startswith("-")]
+        self.requirements += found
+        place = self.cell.place(self.notebook.file, line)
+        for requirement in found:
+            if not re.search(r"[=@/]", requirement):
+                message = (
+                    f"'{requirement}' is not pinned to a version; it is not installed when the step runs"
+                )
+                hint = f"write {requirement}==VERSION, and install it in the environment"
+                self.problems.append(diagnose("FC017", message, place, severity="warning", hint=hint))
+        return True
+
+    def _shell(self, runner: str, command: str) -> str:
+        """Return a call that runs a command; what `$x` and `{x}` name is looked up when it runs."""
+        names: dict[str, str] = {}
+        for match in _SHELL_NAME.finditer(command):
+            written = match["name"] or match["expression"]
+            if written and _is_expression(written):
+                names[match.group()] = f"lambda: {written}"
+        lookups = "{" + ", ".join(f"{text!r}: {code}" for text, code in names.items()) + "}"
+        return f"{runner}({command!r}, {lookups})" if names else f"{runner}({command!r})"
+
+    def _refuse(self, code: str, message: str, line: int, hint: str | None) -> None:
+        place = self.cell.place(self.notebook.file, line)
+        self.problems.append(diagnose(code, message, place, hint=hint))
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _is_ipython_call(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _MAGIC_METHODS
+        and isinstance(node.func.value, ast.Call)
+        and isinstance(node.func.value.func, ast.Name)
+        and node.func.value.func.id == "get_ipython"
+    )

@@ -1,0 +1,301 @@
+"""From a notebook's file to the IR."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowc.diagnostics import Diagnostic, Source
+from flowc.errors import CompileError
+from flowc.ir import (
+    Binding,
+    Cell,
+    Component,
+    FromParameter,
+    FromTask,
+    NotebookCode,
+    Output,
+    Pipeline,
+    Port,
+    Task,
+)
+from flowc.notebook.analysis import Analysis, TaggedCell, analyse
+from flowc.notebook.lines import PlainCell, plain_cell
+from flowc.notebook.model import Notebook, diagnose
+from flowc.notebook.parameters import read_parameters
+from flowc.notebook.reader import read_notebook
+from flowc.notebook.reports import circles, report
+from flowc.notebook.steps import Edge, StepFlow, Steps, resolve_steps
+from flowc.notebook.tags import StepTags, Tagged, gather_steps, read_tags
+from flowc.notebook.versions import Place, Version
+
+_NO_STEPS = "tag cells with 'step:NAME' (or begin them with the line '#| flowc: step:NAME')"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled notebook: the pipeline, what is to be said of it, and why each edge is there."""
+
+    pipeline: Pipeline
+    diagnostics: list[Diagnostic]
+    edges: tuple[Edge, ...]
+    requirements: tuple[str, ...]
+
+
+def compile_notebook(path: Path, root: Path) -> tuple[Pipeline, list[Diagnostic]]:
+    """Compile a notebook; return the pipeline with warnings and notes.
+
+    Raises CompileError with all that was found where anything of it is an error.
+    """
+    compiled = explain_notebook(path, root)
+    return compiled.pipeline, compiled.diagnostics
+
+
+def explain_notebook(path: Path, root: Path) -> Compiled:
+    """Compile a notebook and keep for each edge why it is there. Raises CompileError as `compile_notebook` does."""
+    return compile_cells(read_notebook(path, root))
+
+
+def compile_cells(notebook: Notebook) -> Compiled:
+    """Compile a notebook that was read."""
+    tagged, problems = read_tags(notebook)
+    steps, conflicts = gather_steps(notebook, tagged)
+    cells, wrong = _plain_cells(notebook, tagged)
+    problems += [*conflicts, *wrong]
+    if not steps:
+        message = "no cell is tagged as a step" if notebook.cells else "the notebook has no cells"
+        problems.append(diagnose("FC022", message, Source(file=notebook.file), hint=_NO_STEPS))
+    wanted = frozenset(cell.index for cell in cells if cell.tagged.part == "parameters")
+    parameters, wrong = read_parameters(
+        notebook, [cell.plain for cell in cells], wanted, module_name(notebook)
+    )
+    problems += wrong
+    _refuse(problems)
+    analysis = analyse(cells, parameters)
+    flow = resolve_steps(notebook, analysis)
+    problems += report(notebook, cells, analysis, flow)
+    lowering = _Lowering(notebook, cells, steps, analysis, flow)
+    pipeline = lowering.pipeline()
+    edges = (*flow.edges, *lowering.ordering())
+    problems += circles(notebook, edges)
+    _refuse(problems)
+    requirements = tuple(dict.fromkeys(item for cell in cells for item in cell.plain.requirements))
+    return Compiled(pipeline, problems, edges, requirements)
+
+
+def module_name(notebook: Notebook) -> str:
+    """Return the name of the module that a notebook's definitions live in when its steps run."""
+    return definitions_module(notebook.file)
+
+
+def definitions_module(file: str) -> str:
+    """Return the name of the definitions' module for a notebook's file, relative to the project's root."""
+    stem = re.sub(r"\W", "_", Path(file).stem)
+    return f"flowc_notebook_{stem}_{hashlib.sha256(file.encode()).hexdigest()[:8]}"
+
+
+def _failed(problems: Iterable[Diagnostic]) -> bool:
+    return any(problem.severity == "error" for problem in problems)
+
+
+def _refuse(problems: list[Diagnostic]) -> None:
+    if _failed(problems):
+        raise CompileError(problems)
+
+
+def _plain_cells(notebook: Notebook, tagged: dict[int, Tagged]) -> tuple[list[TaggedCell], list[Diagnostic]]:
+    cells, problems = [], []
+    for cell in notebook.cells:
+        if cell.index not in tagged or tagged[cell.index].part == "skip":
+            continue
+        plain, wrong = plain_cell(notebook, cell)
+        problems += wrong
+        if plain is not None:
+            cells.append(TaggedCell(plain, tagged[cell.index]))
+    return cells, problems
+
+
+class _Lowering:
+    def __init__(
+        self,
+        notebook: Notebook,
+        cells: list[TaggedCell],
+        tags: dict[str, StepTags],
+        analysis: Analysis,
+        steps: Steps,
+    ) -> None:
+        self._notebook = notebook
+        self._cells: dict[int, PlainCell] = {cell.index: cell.plain for cell in cells}
+        self._tags = tags
+        self._analysis = analysis
+        self._steps = steps
+
+    def pipeline(self) -> Pipeline:
+        tasks = [self._task(flow) for flow in self._flows()]
+        used = {index for flow in self._flows() for index in (*flow.cells, *flow.shared)}
+        used |= {assigned.cell for assigned in self._analysis.parameters.values()}
+        return Pipeline(
+            name=Path(self._notebook.file).stem,
+            description=self._description_before(min(self._cells, default=0)),
+            parameters=tuple(assigned.parameter for assigned in self._analysis.parameters.values()),
+            components={flow.name: self._component(flow) for flow in self._flows()},
+            tasks=tuple(tasks),
+            outputs=self._outputs(),
+            cells=tuple(
+                Cell(index=index, id=self._cells[index].cell.id, source=self._cells[index].source)
+                for index in sorted(used)
+            ),
+            source=Source(file=self._notebook.file),
+        )
+
+    def _flows(self) -> list[StepFlow]:
+        return [self._steps.flows[name] for name in self._tags if name in self._steps.flows]
+
+    def ordering(self) -> list[Edge]:
+        """Return the edges that `after:` tags ask for."""
+        edges = []
+        for flow in self._flows():
+            here = Place(flow.cells[0])
+            for earlier in self._tags[flow.name].after:
+                edges.append(Edge(earlier, flow.name, None, "an 'after:' tag", here, here))
+        return edges
+
+    def _component(self, flow: StepFlow) -> Component:
+        tags = self._tags[flow.name]
+        entering = self._inputs(flow)
+        return Component(
+            name=flow.name,
+            inputs=(
+                *(
+                    Port(
+                        name=name,
+                        type=self._analysis.parameters[name].parameter.type,
+                        source=self._analysis.parameters[name].parameter.source,
+                    )
+                    for name in flow.parameters
+                ),
+                *(
+                    Port(name=port, source=self._read_source(flow, names[0]))
+                    for port, names in entering.items()
+                ),
+            ),
+            outputs=(
+                *(
+                    Port(name=port, source=self._written(flow, names[0]))
+                    for port, names in self._given(flow).items()
+                ),
+                *(
+                    Port(name=name, required=False, source=self._written_version(version))
+                    for name, version in flow.results.items()
+                ),
+            ),
+            code=self._code(flow, entering),
+            role=tags.role,
+            description=self._description(flow),
+            resources=tags.resources,
+            policy=tags.policy,
+            source=tags.source,
+        )
+
+    def _code(self, flow: StepFlow, entering: dict[str, list[str]]) -> NotebookCode:
+        program = sorted({*flow.cells, *flow.shared})
+        enters = {name: self._analysis.parameters[name].cell for name in flow.parameters}
+        for port, names in entering.items():
+            producer = self._steps.flows[flow.inputs[names[0]].version.unit]
+            after = max(flow.inputs[name].version.place.cell for name in names)
+            enters[port] = next(
+                (cell for cell in program if cell > after and cell not in producer.cells), program[-1]
+            )
+        parts = {
+            cell: tuple(sorted(positions))
+            for cell, positions in sorted(flow.shared.items())
+            if len(positions) < len(self._cells[cell].tree.body)
+        }
+        parts.update(self._without_parameters(flow))
+        first = flow.cells[0]
+        return NotebookCode(
+            shared=tuple(sorted(flow.shared)),
+            cells=flow.cells,
+            parts=parts,
+            enters={name: cell for name, cell in enters.items() if cell != first},
+        )
+
+    def _without_parameters(self, flow: StepFlow) -> dict[int, tuple[int, ...]]:
+        """Return the parts of the step's own cells that assign parameters too: those come from outside."""
+        taken: dict[int, set[int]] = {}
+        for assigned in self._analysis.parameters.values():
+            taken.setdefault(assigned.cell, set()).add(assigned.position)
+        return {
+            cell: tuple(set(range(len(self._cells[cell].tree.body))) - taken[cell])
+            for cell in flow.cells
+            if cell in taken
+        }
+
+    def _task(self, flow: StepFlow) -> Task:
+        tags = self._tags[flow.name]
+        inputs: dict[str, Binding] = {name: FromParameter(parameter=name) for name in flow.parameters}
+        for port, names in self._inputs(flow).items():
+            producer = flow.inputs[names[0]].version.unit
+            mates = self._steps.groups[producer, names[0]]
+            inputs[port] = FromTask(task=producer, output="+".join(sorted(mates)))
+        control = [
+            edge.producer for edge in self._steps.edges if edge.consumer == flow.name and edge.name is None
+        ]
+        data = {binding.task for binding in inputs.values() if isinstance(binding, FromTask)}
+        after = tuple(name for name in dict.fromkeys((*tags.after, *control)) if name not in data)
+        return Task(
+            name=flow.name,
+            component=flow.name,
+            inputs=inputs,
+            after=after,
+            resources=tags.resources,
+            policy=tags.policy,
+            source=tags.source,
+        )
+
+    def _inputs(self, flow: StepFlow) -> dict[str, list[str]]:
+        """Return the ports for what comes from other steps, each with its names."""
+        ports: dict[tuple[str, frozenset[str]], list[str]] = {}
+        for name, read in sorted(flow.inputs.items()):
+            producer = read.version.unit
+            ports.setdefault((producer, self._steps.groups[producer, name]), []).append(name)
+        return {"+".join(names): names for names in ports.values()}
+
+    def _given(self, flow: StepFlow) -> dict[str, list[str]]:
+        groups = dict.fromkeys(self._steps.groups[flow.name, name] for name in sorted(flow.outputs))
+        return {"+".join(sorted(group)): sorted(group) for group in groups}
+
+    def _outputs(self) -> tuple[Output, ...]:
+        """Return the pipeline's results: the names that are left at the end in steps that nobody reads from."""
+        return tuple(
+            Output(name=name, value=FromTask(task=flow.name, output=name))
+            for flow in self._flows()
+            for name in flow.results
+        )
+
+    def _read_source(self, flow: StepFlow, name: str) -> Source:
+        place = flow.inputs[name].place
+        return self._notebook.place(place.cell, place.line, place.column)
+
+    def _written(self, flow: StepFlow, name: str) -> Source:
+        return self._written_version(flow.outputs[name])
+
+    def _written_version(self, version: Version) -> Source:
+        place = version.place
+        return self._notebook.place(place.cell, place.line, place.column)
+
+    def _description(self, flow: StepFlow) -> str:
+        texts = [self._description_before(index) for index in flow.cells]
+        return "\n\n".join(text for text in texts if text)
+
+    def _description_before(self, index: int) -> str:
+        """Return the markdown that stands right above a cell."""
+        texts: list[str] = []
+        for cell in reversed(self._notebook.cells[:index]):
+            if cell.kind != "markdown":
+                break
+            texts.insert(0, cell.source.strip())
+        return "\n\n".join(texts)

@@ -1,0 +1,194 @@
+"""What the analysis has to say about names and hidden state, as diagnostics."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flowc.diagnostics import Diagnostic, Severity
+from flowc.errors import did_you_mean
+from flowc.notebook.analysis import Analysis, TaggedCell
+from flowc.notebook.model import Notebook, diagnose
+from flowc.notebook.steps import Edge, Steps
+from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Version
+
+_HISTORY = frozenset(("_", "__", "___", "In", "Out", "_i", "_ih", "_oh", "get_ipython", "exit", "quit"))
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Assert)
+_SAME_STEP = "use it where it is made, or put both cells in one step"
+
+
+def report(notebook: Notebook, cells: list[TaggedCell], analysis: Analysis, steps: Steps) -> list[Diagnostic]:
+    """Return all diagnostics about an analysed notebook."""
+    reporter = _Reporter(notebook, cells, analysis, steps)
+    return list(
+        dict.fromkeys(
+            (
+                *reporter.unknown_names(),
+                *reporter.events(),
+                *reporter.views(),
+                *reporter.joined(),
+                *steps.problems,
+            )
+        )
+    ) + list(circles(notebook, steps.edges))
+
+
+class _Reporter:
+    def __init__(self, notebook: Notebook, cells: list[TaggedCell], analysis: Analysis, steps: Steps) -> None:
+        self._notebook = notebook
+        self._analysis = analysis
+        self._steps = steps
+        self._declared = {cell.index for cell in cells if cell.tagged.reads or cell.tagged.defines}
+
+    def _say(
+        self,
+        code: str,
+        message: str,
+        place: Place,
+        hint: str | None = None,
+        severity: Severity = "error",
+        related: tuple[tuple[str, Place], ...] = (),
+    ) -> Diagnostic:
+        others = tuple((text, self._notebook.place(at.cell, at.line, at.column)) for text, at in related)
+        source = self._notebook.place(place.cell, place.line, place.column)
+        return diagnose(code, message, source, severity=severity, hint=hint, related=others)
+
+    def unknown_names(self) -> Iterator[Diagnostic]:
+        for atom in self._analysis.atoms:
+            if self._runs(atom):
+                for name, place, via, version in atom.unknown:
+                    yield self._unknown(atom, name, place, via, version)
+
+    def _runs(self, atom: Atom) -> bool:
+        return atom.unit in self._steps.flows or any(
+            atom.position in flow.shared.get(atom.cell, ()) for flow in self._steps.flows.values()
+        )
+
+    def _unknown(
+        self, atom: Atom, name: str, place: Place, via: str | None, version: Version | None
+    ) -> Diagnostic:
+        severity: Severity = "error" if isinstance(atom.node, _SIMPLE) and via is None else "warning"
+        through = f" by '{via}', which may be called here," if via else ""
+        if name in _HISTORY and version is None:
+            hint = "give the result a name and use that"
+            return self._say(
+                "FC016", f"'{name}' is there only in an interactive session", place, hint, severity
+            )
+        if version is not None:
+            message = f"'{name}' is read{through} after it was deleted in cell {version.place.cell}"
+            related = (("deleted here", version.place),)
+            return self._say("FC201", message, place, "don't delete what is read later", severity, related)
+        later = self._analysis.env.get(name)
+        if later is not None and later.place.cell >= place.cell:
+            message = f"'{name}' is read{through} before it is defined in cell {later.place.cell}"
+            related = (("defined here, further down", later.place),)
+            hint = "move the definition up: cells count from top to bottom"
+            return self._say("FC200", message, place, hint, severity, related)
+        close = did_you_mean(name, self._analysis.env)
+        return self._say("FC200", f"'{name}' is not defined by any cell above", place, close, severity)
+
+    def events(self) -> Iterator[Diagnostic]:
+        drawn: dict[str, tuple[str, Place]] = {}
+        for atom in self._analysis.atoms:
+            for event, place, detail in atom.events:
+                if event == "dynamic" and atom.cell not in self._declared:
+                    hint = "say what it does with the tags 'reads:NAME' and 'defines:NAME'"
+                    yield self._say("FC204", f"'{detail}' uses names that can't be seen here", place, hint)
+                elif event == "star":
+                    hint = "import the names that are used"
+                    yield self._say(
+                        "FC205", f"what 'from {detail} import *' defines can't be seen", place, hint
+                    )
+                elif event == "waits":
+                    hint = "make it a parameter"
+                    yield self._say(
+                        "FC210", f"'{detail}' waits for a person, and a step has none", place, hint
+                    )
+                elif event in ("process", "state") and atom.unit not in (SHARED, PARAMETER):
+                    yield from self._process_state(atom, place, detail)
+                elif event in ("draws", "seeds") and atom.unit != SHARED and detail:
+                    first = drawn.setdefault(detail, (atom.unit, place))
+                    if first[0] != atom.unit:
+                        yield self._draws(detail, first[1], place)
+
+    def _process_state(self, atom: Atom, place: Place, detail: str | None) -> Iterator[Diagnostic]:
+        if not any(other.number > atom.number and other.unit != atom.unit for other in self._analysis.atoms):
+            return
+        hint = "set it in a shared cell, which runs in every step"
+        message = f"'{detail}' is set for the process of step '{atom.unit}': other steps won't see it"
+        yield self._say("FC208", message, place, hint, "warning")
+
+    def _draws(self, generator: str, first: Place, place: Place) -> Diagnostic:
+        message = (
+            f"two steps use the global random generator of {generator}: in one kernel the second would go on "
+            "where the first stopped, here it starts from the seed in shared code, or from none"
+        )
+        hint = "seed it in each step, or make a generator and pass it on"
+        return self._say("FC209", message, place, hint, "warning", (("used before here", first),))
+
+    def views(self) -> Iterator[Diagnostic]:
+        for version, place, stale in self._analysis.walker.marks.views:
+            message = (
+                f"'{version.name}' may be a view of what step '{stale.unit}' changes: as a pipeline it would not "
+                "show the change"
+            )
+            related = (("the change", stale.place), (f"'{version.name}' {version.why} here", version.place))
+            yield self._say(
+                "FC207", message, place, "make it with .copy(), or " + _SAME_STEP, related=related
+            )
+
+    def joined(self) -> Iterator[Diagnostic]:
+        for cell, step in dict.fromkeys(self._analysis.joined_cells):
+            if step:
+                message = f"cell {cell} does more than import and define, so it runs once, in step '{step}'"
+                yield self._say("FC026", message, Place(cell), "tag it as a step of its own", "note")
+
+
+def circles(notebook: Notebook, edges: list[Edge]) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for a circle of steps, with the edges that close it."""
+    needs: dict[str, dict[str, Edge]] = {}
+    for edge in edges:
+        needs.setdefault(edge.consumer, {}).setdefault(edge.producer, edge)
+    circle = _circle(needs)
+    if not circle:
+        return
+    related = tuple(
+        (
+            f"'{edge.consumer}' needs "
+            + (f"'{edge.name}' of " if edge.name else "to follow ")
+            + f"'{edge.producer}'",
+            notebook.place(edge.read.cell, edge.read.line, edge.read.column),
+        )
+        for edge in circle
+    )
+    names = " → ".join(f"'{edge.producer}'" for edge in reversed(circle))
+    message = f"steps need each other in a circle: {names} → '{circle[-1].producer}'"
+    hint = "split a step so that its cells need not run before and after another's"
+    yield diagnose("FC203", message, related[0][1], hint=hint, related=related)
+
+
+def _circle(needs: dict[str, dict[str, Edge]]) -> list[Edge]:
+    """Return the edges of one circle, each leading from a step to one that it needs; empty where there is none."""
+    done: set[str] = set()
+    for start in needs:
+        path: list[Edge] = []
+        trail = [(start, iter(needs.get(start, {}).items()))]
+        on_path = {start}
+        while trail:
+            step, following = trail[-1]
+            nxt = next(((name, edge) for name, edge in following if name not in done), None)
+            if nxt is None:
+                done.add(step)
+                on_path.discard(step)
+                trail.pop()
+                if path:
+                    path.pop()
+                continue
+            name, edge = nxt
+            path.append(edge)
+            if name in on_path:
+                first = next(index for index, each in enumerate(path) if each.consumer == name)
+                return path[first:]
+            on_path.add(name)
+            trail.append((name, iter(needs.get(name, {}).items())))
+    return []

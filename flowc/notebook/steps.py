@@ -1,0 +1,332 @@
+"""From versions and reads to steps: what each takes, from whom, and what it gives; and where that can't be kept."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from flowc.diagnostics import Diagnostic
+from flowc.notebook.analysis import Analysis
+from flowc.notebook.heap import Code
+from flowc.notebook.model import Notebook, diagnose
+from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Read, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Why a step needs another: a name, where it was defined or changed last, where it is read.
+
+    A control edge (`name` is None) orders two steps without data; `why` says what both touch.
+    """
+
+    producer: str
+    consumer: str
+    name: str | None
+    why: str
+    defined: Place
+    read: Place
+    via: str | None = None
+
+
+@dataclass(slots=True)
+class StepFlow:
+    """A step with all that runs in it and all that passes its border."""
+
+    name: str
+    cells: tuple[int, ...]
+    last_atom: int = -1
+    shared: dict[int, set[int]] = field(default_factory=dict)
+    inputs: dict[str, Read] = field(default_factory=dict)
+    parameters: dict[str, Read] = field(default_factory=dict)
+    outputs: dict[str, Version] = field(default_factory=dict)
+    results: dict[str, Version] = field(default_factory=dict)
+    final: dict[str, Version] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Steps:
+    """All steps in the notebook's order, the edges between them, and what is wrong."""
+
+    flows: dict[str, StepFlow]
+    edges: list[Edge]
+    problems: list[Diagnostic]
+    groups: dict[tuple[str, str], frozenset[str]]
+
+
+def resolve_steps(notebook: Notebook, analysis: Analysis) -> Steps:
+    """Return the steps of an analysed notebook."""
+    return _Resolution(notebook, analysis).resolve()
+
+
+class _Resolution:
+    def __init__(self, notebook: Notebook, analysis: Analysis) -> None:
+        self._notebook = notebook
+        self._analysis = analysis
+        self._atoms = {atom.number: atom for atom in analysis.atoms}
+        self._problems: list[Diagnostic] = []
+        self._edges: list[Edge] = []
+        self._flows = {
+            name: StepFlow(name, tuple(sorted(cells))) for name, cells in analysis.cells_of.items() if cells
+        }
+        self._makers: dict[Code, Atom] = {}
+        self._importable: set[Code] = set()
+
+    def resolve(self) -> Steps:
+        self._find_makers()
+        for atom in self._analysis.atoms:
+            if atom.unit in self._flows:
+                flow = self._flows[atom.unit]
+                flow.final.update(atom.writes)
+            for flow in self._flows.values():
+                if atom.cell in flow.cells:
+                    flow.last_atom = max(flow.last_atom, atom.number)
+        for flow in self._flows.values():
+            self._gather(flow)
+        for flow in self._flows.values():
+            self._connect(flow)
+        self._add_results()
+        self._order_files()
+        return Steps(self._flows, self._edges, self._problems, self._groups())
+
+    def _find_makers(self) -> None:
+        for atom in self._analysis.atoms:
+            for version in atom.writes.values():
+                code = version.value.callee
+                if code is None or atom.unit != SHARED:
+                    continue
+                self._makers.setdefault(code, atom)
+                if getattr(code.node, "name", None) == version.name:
+                    self._importable.add(code)
+
+    # -- what runs in a step, and what that reads
+
+    def _gather(self, flow: StepFlow) -> None:
+        own = [atom for atom in self._analysis.atoms if atom.cell in flow.cells]
+        todo = [*own, *self._setup_of(flow)]
+        seen = {atom.number for atom in own}
+        while todo:
+            atom = todo.pop(0)
+            if atom.number not in seen:
+                seen.add(atom.number)
+                if atom.unit == SHARED and atom.cell not in flow.cells:
+                    flow.shared.setdefault(atom.cell, set()).add(atom.position)
+            for read in list(atom.reads.values()):
+                todo += [needed for needed in self._take(flow, read) if needed.number not in seen]
+
+    def _setup_of(self, flow: StepFlow) -> list[Atom]:
+        """Return the shared statements that set up the process, which each later step needs."""
+        return [
+            atom
+            for atom in self._analysis.atoms
+            if atom.unit == SHARED
+            and atom.setup
+            and atom.cell not in flow.cells
+            and atom.number < flow.last_atom
+        ]
+
+    def _take(self, flow: StepFlow, read: Read) -> Iterator[Atom]:
+        """Note what a read needs; yield the statements that must then run in this step as well."""
+        version = read.version
+        if version.unit == flow.name:
+            return
+        if version.unit == SHARED:
+            yield self._atoms[version.atom]
+        elif version.unit == PARAMETER:
+            flow.parameters.setdefault(version.name, read)
+            yield self._atoms[version.atom]
+        elif version.bound != "no":
+            known = flow.inputs.setdefault(version.name, read)
+            if known.version is not version:
+                self._two_versions(flow, known, read)
+            yield from self._code_of(version, read)
+
+    def _code_of(self, version: Version, read: Read) -> Iterator[Atom]:
+        """Yield the definitions without which a value can't be loaded, and refuse what can't be defined again."""
+        for code in self._analysis.heap.codes(version.value):
+            for each in (code, *_ancestors(code)):
+                maker = self._makers.get(each)
+                if maker is not None:
+                    yield maker
+            if code in self._importable:
+                continue
+            if code.is_class or version.value.callee is code and not isinstance(code.node, ast.Lambda):
+                self._made_inside(version, read, code)
+            elif (name := self._unstable_global(code)) is not None:
+                self._made_inside(version, read, code, name)
+
+    def _unstable_global(self, code: Code) -> str | None:
+        """Return a global of a function that travels by value which other code may set: it would not see that."""
+        walker = self._analysis.walker
+        summary = walker.summary_of(code)
+        for name in (*summary.reads, *summary.binds):
+            versions = {
+                atom.writes[name]
+                for atom in self._analysis.atoms
+                if name in atom.writes and atom.unit != PARAMETER
+            }
+            if (
+                name in summary.binds
+                or any(version.unit != SHARED for version in versions)
+                or len(versions) > 1
+            ):
+                return name
+        return None
+
+    # -- edges
+
+    def _connect(self, flow: StepFlow) -> None:
+        for name, read in flow.inputs.items():
+            version = read.version
+            producer = self._flows[version.unit]
+            producer.outputs[name] = producer.final[name]
+            if producer.final[name] is not version:
+                self._changed_again(flow, read, producer.final[name])
+            self._edges.append(
+                Edge(producer.name, flow.name, name, version.why, version.place, read.place, read.via)
+            )
+            if version.value.stuck:
+                self._stuck(read, flow)
+            if version.value.callee is not None and version.why != "is defined":
+                self._changed_definition(read, flow)
+
+    def _add_results(self) -> None:
+        """Let steps that nobody reads from keep what they leave at the end: it is what the notebook is for."""
+        consumed = {edge.producer for edge in self._edges if edge.name}
+        for name, version in self._analysis.env.items():
+            flow = self._flows.get(version.unit)
+            value = version.value
+            if flow is None or flow.name in consumed or name.startswith(("_", "<")) or version.bound == "no":
+                continue
+            if value.callee is None and value.path is None and value.stuck is None:
+                flow.results[name] = version
+
+    def _order_files(self) -> None:
+        """Order steps that may use the same files as the notebook does; paths that can't be read may be any."""
+        touched: list[tuple[str, str, str | None, Place]] = []
+        known = {(edge.producer, edge.consumer) for edge in self._edges}
+        for atom in self._analysis.atoms:
+            if atom.unit not in self._flows:
+                continue
+            for event, place, path in atom.events:
+                if event not in ("reads", "writes"):
+                    continue
+                for other, before, earlier, where in touched:
+                    clash = "writes" in (event, before) and (
+                        path is None or earlier is None or path == earlier
+                    )
+                    if not clash or other == atom.unit or (other, atom.unit) in known:
+                        continue
+                    known.add((other, atom.unit))
+                    what = path or earlier or "files"
+                    self._edges.append(Edge(other, atom.unit, None, f"both use {what}", where, place))
+                touched.append((atom.unit, event, path, place))
+
+    # -- names that travel together
+
+    def _groups(self) -> dict[tuple[str, str], frozenset[str]]:
+        """Return for each output which names share its pickle."""
+        groups: dict[tuple[str, str], frozenset[str]] = {}
+        for flow in self._flows.values():
+            names = sorted(flow.outputs)
+            parent = {name: name for name in names}
+            for position, one in enumerate(names):
+                for other in names[position + 1 :]:
+                    if self._together(flow, one, other):
+                        old, new = parent[other], parent[one]
+                        parent = {name: new if root == old else root for name, root in parent.items()}
+            for name in names:
+                mates = frozenset(other for other in names if parent[other] == parent[name])
+                groups[flow.name, name] = mates
+        return groups
+
+    def _together(self, flow: StepFlow, one: str, other: str) -> bool:
+        a, b = flow.outputs[one].value, flow.outputs[other].value
+        if not a.top or not b.top:
+            return False
+        heap = self._analysis.heap
+        shared = heap.reach(a.top) & heap.reach(b.top)
+        if shared & self._analysis.entangled:
+            return True
+        both_read = any(
+            one in reader.inputs
+            and other in reader.inputs
+            and reader.inputs[one].version.unit == reader.inputs[other].version.unit == flow.name
+            for reader in self._flows.values()
+        )
+        if not both_read or not shared:
+            return False
+        compared = any(event == "identity" for atom in self._analysis.atoms for event, *_ in atom.events)
+        return compared or (a.exact and b.exact and bool(a.top & b.top))
+
+    # -- what is wrong
+
+    def _say(
+        self, code: str, message: str, place: Place, hint: str | None, *related: tuple[str, Place]
+    ) -> None:
+        others = tuple((text, self._notebook.place(at.cell, at.line, at.column)) for text, at in related)
+        source = self._notebook.place(place.cell, place.line, place.column)
+        problem = diagnose(code, message, source, hint=hint, related=others)
+        if problem not in self._problems:
+            self._problems.append(problem)
+
+    def _two_versions(self, flow: StepFlow, first: Read, second: Read) -> None:
+        name = first.version.name
+        self._say(
+            "FC206",
+            f"step '{flow.name}' reads '{name}' as two steps left it",
+            second.place,
+            f"give one of them another name, or put cell {second.place.cell} in a step of its own",
+            ("read before here", first.place),
+            (f"{second.version.why} here in between", second.version.place),
+        )
+
+    def _changed_again(self, flow: StepFlow, read: Read, final: Version) -> None:
+        version = read.version
+        self._say(
+            "FC202",
+            f"step '{flow.name}' reads '{version.name}' before step '{version.unit}' is done with it",
+            read.place,
+            f"put cell {final.place.cell} in a step of its own",
+            (f"'{version.name}' {version.why} here", version.place),
+            (f"and {final.why} again here, in the same step", final.place),
+        )
+
+    def _stuck(self, read: Read, flow: StepFlow) -> None:
+        version = read.version
+        what = version.value.stuck or ""
+        code = "FC500" if "generator" in what or "iterator" in what else "FC501"
+        hint = "make a list of it" if code == "FC500" else "make it where it is used, or in a shared cell"
+        message = f"'{version.name}' is {what}: it can't go from step '{version.unit}' to step '{flow.name}'"
+        self._say(code, message, version.place, hint, ("read here", read.place))
+
+    def _made_inside(self, version: Version, read: Read, code: Code, name: str | None = None) -> None:
+        what = getattr(code.node, "name", "a lambda")
+        reason = (
+            f"it reads '{name}', which other code sets"
+            if name
+            else f"it is made from data of '{version.unit}'"
+        )
+        self._say(
+            "FC502",
+            f"'{version.name}' needs '{what}', which can't leave step '{version.unit}': {reason}",
+            version.place,
+            "define it in a cell of its own from imports and constants, and pass the data as arguments",
+            ("needed here", read.place),
+        )
+
+    def _changed_definition(self, read: Read, flow: StepFlow) -> None:
+        version = read.version
+        self._say(
+            "FC503",
+            f"'{version.name}' is changed in step '{version.unit}', and step '{flow.name}' would not see that",
+            version.place,
+            "keep the state in a variable or an instance",
+            ("needed here", read.place),
+        )
+
+
+def _ancestors(code: Code) -> Iterable[Code]:
+    for base in code.bases:
+        yield base
+        yield from _ancestors(base)
