@@ -21,7 +21,7 @@ class Evaluated(NamedTuple):
 
 
 @component(role="evaluate")
-def evaluate(  # a threshold is an input of its own, so that a pipeline can make a parameter of it
+def evaluate(
     model: Model,
     data: Dataset,
     label: str,

@@ -120,11 +120,14 @@ def _explain(path: Path, delimiter: str, encoding: str) -> None:
     if not text.strip():
         raise ComponentError(f"{path} is empty", hint="a CSV file begins with a line of column names")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header = next(reader)
-    bad = _bad_rows(reader, len(header))
-    shown = list(islice(bad, _SHOWN))
-    if shown:
+    try:
+        header = next(row for row in reader if row)
+        bad = _bad_rows(reader, len(header))
+        shown = list(islice(bad, _SHOWN))
         rest = sum(1 for _ in bad)
+    except csv.Error as error:
+        raise ComponentError(f"{path}, line {reader.line_num}: {error}") from error
+    if shown:
         more = f"\n  and {rest} more" if rest else ""
         raise ComponentError(
             f"{path}: the header has {len(header)} fields, but not every row\n  " + "\n  ".join(shown) + more,
@@ -133,11 +136,11 @@ def _explain(path: Path, delimiter: str, encoding: str) -> None:
 
 
 def _bad_rows(reader: Iterator[list[str]], width: int) -> Iterator[str]:
-    first = 2
+    first = reader.line_num + 1  # type: ignore[attr-defined]  # typeshed's reader has no public type
     for row in reader:
         if row and len(row) != width:
             yield f"line {first}: {len(row)} fields, it begins {', '.join(row[:3])!r}"
-        first = reader.line_num + 1  # type: ignore[attr-defined]  # typeshed's reader has no public type
+        first = reader.line_num + 1  # type: ignore[attr-defined]
 
 
 def _decoded(path: Path, encoding: str) -> str:

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from flowc import ComponentError, workdir
+from flowc import ComponentError
 from flowc_components.tensors import RawColumns, RawKind
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -21,9 +21,8 @@ _BATCH = 4096
 
 def keras() -> Any:
     """Return the keras module. ComponentError where it is not installed or runs on another backend."""
-    os.environ.setdefault(
-        "TF_CPP_MIN_LOG_LEVEL", "2"
-    )  # else each start prints what TensorFlow was built with
+    # Else each start prints what TensorFlow was built with.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         import keras as module
         import tensorflow  # noqa: F401, ICN001 - Keras fails late and obscurely without it
@@ -42,7 +41,7 @@ def keras() -> Any:
 
 def save_model(model: Any, path: Path) -> None:
     """Write a Keras model; equal models give equal bytes."""
-    written = workdir() / "as-keras-writes-it.keras"
+    written = path.with_name("as-keras-writes-it.keras")
     model.save(written)
     with zipfile.ZipFile(written) as source, zipfile.ZipFile(path, "w") as target:
         for name in sorted(source.namelist()):

@@ -32,4 +32,12 @@ def probabilities(model: Model, table: pa.Table) -> Any:
     if not table.num_rows:
         raise ComponentError("there are no rows to predict")
     loaded = load_model(model.path)
-    return run_model(loaded, raw_columns(table, raw_kinds(loaded)))[:, 0]
+    answers = run_model(loaded, raw_columns(table, raw_kinds(loaded)))[:, 0]
+    wrong = ~((answers >= 0) & (answers <= 1))  # so that NaN is wrong too
+    if wrong.any():
+        raise ComponentError(
+            f"the model gives {wrong.sum()} of {len(answers)} rows a value that is no probability, "
+            f"the first is {answers[wrong][0]}",
+            hint="end the network with a sigmoid, and normalise large numbers",
+        )
+    return answers

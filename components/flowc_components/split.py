@@ -32,6 +32,7 @@ def split(data: Dataset, eval_fraction: float = 0.2, key: str | None = None, see
     Rows with an equal value of the column `key` stay together; without a key, equal rows do. `eval_fraction` is
     what evaluation gets on average. Raises ComponentError where a side would be empty.
     """
+    import numpy as np
     import pyarrow as pa
 
     if not 0 < eval_fraction < 1:
@@ -42,7 +43,7 @@ def split(data: Dataset, eval_fraction: float = 0.2, key: str | None = None, see
             f"there is no column '{key}' to split by", hint=did_you_mean(key, table.column_names)
         )
     hashes = row_hashes(table.select([key] if key is not None else sorted(table.column_names)), seed)
-    to_eval = hashes < int(eval_fraction * 2**64)
+    to_eval = hashes < np.uint64(int(eval_fraction * 2**64))
     parts = Splits(
         train=Dataset(table.filter(pa.array(~to_eval))), eval=Dataset(table.filter(pa.array(to_eval)))
     )

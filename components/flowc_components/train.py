@@ -40,12 +40,15 @@ def train(  # noqa: PLR0913, PLR0917 - each is a binding of its own, so that a p
 ) -> Trained:
     """Train a binary classifier with Adam on log loss; one seed gives one model, byte for byte, on one machine.
 
+    The seed is that of Python's, NumPy's and TensorFlow's generators in this process, and stays so.
     `model_fn` builds the network: it takes the encoded features, a Keras tensor of shape [None, width], and
     returns one of shape [None, 1], a probability. Raises ComponentError for labels that can't be learnt from, a
-    `model_fn` that returns anything else, and a loss that is no number any more.
+    `model_fn` that returns anything else, a loss that is no number any more, and
+    settings that are not above 0.
     """
     import tensorflow as tf
 
+    _refuse_settings(epochs=epochs, batch_size=batch_size, learning_rate=learning_rate)
     labels = binary_labels(train.table, label)
     keras().backend.clear_session()  # names of layers count up from the process's start; the file holds them
     keras().utils.set_random_seed(seed)
@@ -67,6 +70,12 @@ def train(  # noqa: PLR0913, PLR0917 - each is a binding of its own, so that a p
     path = workdir() / _FILE
     save_model(keras().Model(transformed.input, network(transformed.output), name="model"), path)
     return Trained(Model(path), _metrics(history))
+
+
+def _refuse_settings(**settings: float) -> None:
+    for name, value in settings.items():
+        if value <= 0:
+            raise ComponentError(f"{name} is a number above 0, not {value}")
 
 
 def default_network(encoded: Any) -> Any:

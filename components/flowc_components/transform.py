@@ -67,7 +67,7 @@ def transform(train: Dataset, features: dict[str, FeatureKind | Feature]) -> Tra
     return TransformGraph(path)
 
 
-def _feature(name: str, spec: str | Mapping[str, Any] | Feature) -> Feature:
+def _feature(name: str, spec: str | Feature) -> Feature:
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) is None:
         raise ComponentError(
             f"TensorFlow can't take a column named '{name}'",

@@ -31,6 +31,7 @@ def validate(data: Dataset, schema: Path | None = None, gate: bool = True) -> Va
     Integers become floats where the schema says FLOAT: a column of whole numbers is no anomaly. With the gate,
     ComponentError shows every anomaly; without it they are in the result alone.
     """
+    _tfdv()  # first, so that it is named if it is not installed
     wanted = read_schema(schema) if schema is not None else None
     checked = data if wanted is None else conformed(data, wanted)
     measured = statistics(checked)

@@ -60,7 +60,7 @@ def test_parquet_is_read_as_it_is_even_below_folders_that_look_like_partitions(t
         ("fare,tips\n", "has columns but no rows"),
         ("fare,tips\n1,2\n3,4,5\n6,7\n", "line 3: 3 fields, it begins '3, 4, 5'"),
         ("fare,tips\n1,2\n3\n", "line 3: 1 fields"),
-        ('fare,tips\n"1\n",2\n3,4,5\n', "line 4: 3 fields"),
+        ('\nfare,tips\n"1\n",2\n3,4,5\n', "line 5: 3 fields"),
         ("fare,fare\n1,2\n", "more than one column is named 'fare'"),
         (b"fare,tips\n1,2\n3,caf" + b"\xe9\n", "line 3: the file is not utf-8 (byte 0xe9)"),
     ],

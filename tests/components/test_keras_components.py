@@ -217,6 +217,16 @@ def test_wrong_training_is_refused(parts: tuple[Dataset, Dataset], graph: Transf
 
     with pytest.raises(ComponentError, match=r"'two_outputs' returned shape \(None, 2\)"):
         train(parts[0], graph, "big_tip", two_outputs)
+
+    def logits(inputs: Any) -> Any:
+        import keras
+
+        return 1000 * keras.layers.Dense(1)(inputs)
+
+    with pytest.raises(ComponentError, match="a value that is no probability"):
+        predict(train(parts[0], graph, "big_tip", logits, epochs=1).model, parts[1])
+    with pytest.raises(ComponentError, match="epochs is a number above 0, not 0"):
+        train(parts[0], graph, "big_tip", epochs=0)
     with pytest.raises(ComponentError, match="the label 'area' is missing in"):
         train(parts[0], graph, "area")
     leaking = transform(parts[0], {**FEATURES, "big_tip": "integer_categorical"})
