@@ -66,7 +66,7 @@ def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; call
             sys.path.insert(0, str(root))
             return Compiled(target, compile_module(module, name, root), root)
         case NotebookFile(path=path, root=root):
-            from flowc.notebook import compile_notebook
+            from flowc.notebook.lower import compile_notebook
 
             pipeline, diagnostics = compile_notebook(path, root)
             return Compiled(target, pipeline, root, tuple(diagnostics))
@@ -99,7 +99,7 @@ def run(
 
     compiled = target if isinstance(target, Compiled) else compile(target)
     checked = check(compiled)
-    _import_modules(compiled)
+    _import_code(compiled)
     plan = make_plan(checked, arguments, compiled.root)
     label = RunLabel(str(compiled.target), settings.runner)
     with (
@@ -116,7 +116,7 @@ def parse_arguments(compiled: Compiled, texts: Mapping[str, str], folder: Path) 
     Raises UsageError with everything that is wrong: unknown parameters, values that don't fit, required
     parameters without one. No secret is in it.
     """
-    _import_modules(compiled)
+    _import_code(compiled)
     known = {parameter.name: parameter for parameter in compiled.pipeline.parameters}
     arguments, problems = {}, []
     for name, text in texts.items():
@@ -152,33 +152,37 @@ def _argument(parameter: Parameter, text: str, folder: Path) -> Any:
         raise error
 
 
-def _import_modules(compiled: Compiled) -> None:
-    """Import the project's modules, since classes of parameters may be theirs; Python targets have it done."""
+def _import_code(compiled: Compiled) -> None:
+    """Import the pipeline's modules, since classes of its parameters may be theirs; Python targets have it done.
+
+    Raises NotFoundError where compiled IR is not in the project that it was made in, CompileError where an import
+    fails.
+    """
+    pipeline, root = compiled.pipeline, compiled.root
+    # A notebook's cells are in the IR, but they run in its folder.
+    needed = [*map(Path, pipeline.modules.values()), *(path.parent for path in _notebook(pipeline))]
+    missing = [str(path) for path in needed if not (root / path).exists()]
+    if missing:
+        hint = "run it in the project that it was compiled in"
+        raise NotFoundError(f"{compiled.target} needs {', '.join(missing)} in {root}", hint=hint)
     try:
-        prepare_modules(CodeBase(compiled.root, compiled.pipeline.modules))
+        prepare_modules(CodeBase(root, pipeline.modules))
     except FlowcError:
         raise
     except Exception as error:
         message = f"importing the pipeline's modules failed: {type(error).__name__}: {error}"
-        source = compiled.pipeline.source
-        raise CompileError([Diagnostic(code="FC021", message=message, source=source)]) from error
+        raise CompileError([Diagnostic(code="FC021", message=message, source=pipeline.source)]) from error
 
 
-def _root_of_code(pipeline: Pipeline, path: Path) -> Path:
-    """Return the project root that compiled IR refers to: that of its own folder, else of the current one."""
-    candidates = (find_root(path), find_root(Path()))
-    roots = (
-        root for root in candidates if all((root / file).is_file() for file in pipeline.modules.values())
-    )
-    root = next(roots, None)
-    if root is None:
-        missing = ", ".join(
-            file for file in pipeline.modules.values() if not (candidates[0] / file).is_file()
-        )
-        raise NotFoundError(
-            f"{path} needs {missing}", hint="run it from the folder of the project it was made in"
-        )
-    return root
+def _root_of_code(pipeline: Pipeline, ir: Path) -> Path:
+    """Return the root that compiled IR starts its paths from: its own, or the current one if more of it is there."""
+    files = [*map(Path, pipeline.modules.values()), *_notebook(pipeline)]
+    candidates = (find_root(ir), find_root(Path()))
+    return max(candidates, key=lambda root: sum((root / file).exists() for file in files))
+
+
+def _notebook(pipeline: Pipeline) -> list[Path]:
+    return [Path(pipeline.source.file)] if pipeline.cells and pipeline.source else []
 
 
 def open_runner(name: str, workers: int | None) -> Runner:

@@ -17,7 +17,9 @@ _LEFT_OUT = shutil.ignore_patterns("__init__.py", "__pycache__", "py.typed")
 
 @click.command("new")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--template", default="python", show_default=True, help="What to begin with: python or notebook.")
+@click.option(
+    "--template", default="python", show_default=True, help="What to begin with: python or notebook."
+)
 def new_command(folder: Path, template: str) -> None:
     """Begin a project in FOLDER, which is made; one that holds anything is left alone."""
     source = _template(template)
