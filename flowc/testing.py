@@ -11,11 +11,22 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from flowc.check import check_pipeline
 from flowc.engine.worker import execute
 from flowc.ir import Resources
+from flowc.plan import Plan, make_plan
+from flowc.project import find_root
+from flowc.python.compile import compile_file
 from flowc.runner import TaskCall, TaskResult
 from flowc.store.metadata import Store, open_store
+
+
+def plan_file(path: Path, name: str | None = None, **arguments: Any) -> Plan:
+    """Compile, check and plan the pipeline of this name in a Python file, or its only one."""
+    root = find_root(path)
+    return make_plan(check_pipeline(compile_file(path, name, root)), arguments, root)
 
 
 class RecordingRunner:

@@ -9,7 +9,9 @@ from flowc.errors import ComponentError, FlowcError
 from flowc.runner import TaskError
 
 _OWN = str(Path(__file__).resolve().parent.parent) + "/"
-_IMPORT_MACHINERY = ("<frozen importlib", "/importlib/__init__.py")
+# Frames of the standard library that stand between ours and the user's.
+_BETWEEN = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+_BETWEEN_FILES = ("/importlib/__init__.py", "/contextlib.py")
 _LONGEST = 100_000
 
 
@@ -58,7 +60,7 @@ def _without_own(stack: traceback.StackSummary) -> traceback.StackSummary:
 
 
 def _is_own(file: str) -> bool:
-    return file.startswith((_OWN, _IMPORT_MACHINERY[0])) or file.endswith(_IMPORT_MACHINERY[1])
+    return file.startswith(_OWN) or file in _BETWEEN or file.endswith(_BETWEEN_FILES)
 
 
 def _whole_traceback(error: BaseException) -> str:

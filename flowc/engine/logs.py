@@ -40,19 +40,29 @@ def finish_output() -> None:
 
 
 class _Copied(io.TextIOBase):
-    """A text stream that goes to a log and to the terminal; everything else is as the terminal has it."""
+    """A text stream that goes to a log and to the terminal; everything else is as the terminal has it.
 
-    def __init__(self, log: IO[str], terminal: TextIO) -> None:
-        self._log = log
+    The log is opened when there is something to write: to make a file would be most of a small task's cost.
+    """
+
+    def __init__(self, path: Path, terminal: TextIO) -> None:
+        self._path = path
+        self._log: IO[str] | None = None
         self._terminal = terminal
 
     def write(self, text: str) -> int:
+        if self._log is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._log = self._path.open("a", buffering=1, encoding="utf-8", errors="backslashreplace")
         self._log.write(text)
         return self._terminal.write(text)
 
     def flush(self) -> None:
-        self._log.flush()
         self._terminal.flush()
+
+    def close_log(self) -> None:
+        if self._log is not None:
+            self._log.close()
 
     def isatty(self) -> bool:
         return self._terminal.isatty()
@@ -78,8 +88,9 @@ def copied_output(log: Path) -> Iterator[None]:
 
     stdout is left to the command's own result.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a", buffering=1, encoding="utf-8", errors="backslashreplace") as file:
-        both = _Copied(file, sys.stderr)
+    both = _Copied(log, sys.stderr)
+    try:
         with contextlib.redirect_stdout(both), contextlib.redirect_stderr(both):
             yield
+    finally:
+        both.close_log()

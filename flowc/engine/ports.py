@@ -98,8 +98,9 @@ def _held_value(type_: Type, value: Any) -> Any:
         return adapter(type_).validate_python(value, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = "".join(f"[{part!r}]" for part in first["loc"])
-        raise _wrong(type_, value, f"{place} {first['msg']}".strip()) from error
+        place = "".join(f"[{part!r}] " for part in first["loc"])
+        said = not place and first["type"].endswith("_type")  # what was expected and what it got says it all
+        raise _wrong(type_, value, "" if said else place + first["msg"]) from error
 
 
 def _held_object(type_: Type, value: Any) -> Any:

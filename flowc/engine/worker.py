@@ -67,14 +67,13 @@ def _surroundings_restored() -> Iterator[None]:
     try:
         yield
     finally:
-        if os.environ != environment:
+        if dict(os.environ) != environment:
             os.environ.clear()
             os.environ.update(environment)
         os.chdir(folder)
 
 
 def _outputs(call: TaskCall) -> dict[str, Stored]:
-    prepare_modules(call.code_base)
     store = _artifacts(call.store)
     if isinstance(call.code, NotebookCode):
         returned: Any = _notebook_step(call, store)
@@ -91,6 +90,7 @@ def _notebook_step(call: TaskCall, store: ArtifactStore) -> dict[str, Any]:
         register_definitions,
     )  # needs IPython: not for Python files
 
+    prepare_modules(call.code_base)
     register_definitions(call.code_base)
     return notebook_step(call.component, call.code_base, _inputs(call, store))
 

@@ -138,11 +138,11 @@ class LocalRunner:
             self._server = ForkServer()
             self._selector.register(self._server.endings, selectors.EVENT_READ)
             self._listener.start()
-        worker = self._server.start(share)
-        with self._lock:
+        with self._lock:  # so that the listener hears of its end only after we know it
+            worker = self._server.start(share)
             self._workers[worker.number] = worker
-        # epoll and kqueue take a new connection while the listener waits in them.
-        self._selector.register(worker.connection, selectors.EVENT_READ, worker)
+            # epoll and kqueue take a new connection while the listener waits in them.
+            self._selector.register(worker.connection, selectors.EVENT_READ, worker)
         return worker
 
     def _sent(self, worker: Worker, message: bytes, future: Future[TaskResult]) -> bool:
@@ -168,12 +168,15 @@ class LocalRunner:
 
     def _listen(self) -> None:
         """Take in results and endings until the server has ended. Runs in the listener's thread."""
-        while True:
-            for key, _ in self._selector.select():
-                if key.data is not None:
-                    self._take_in(key.data)
-                elif not self._take_in_ending():
-                    return
+        try:
+            while True:
+                for key, _ in self._selector.select():
+                    if key.data is not None:
+                        self._take_in(key.data)
+                    elif not self._take_in_ending():
+                        return
+        finally:
+            self._end_all()
 
     def _take_in(self, worker: Worker) -> None:
         if worker.gone.is_set():
@@ -181,10 +184,9 @@ class LocalRunner:
         try:
             result: TaskResult = worker.connection.recv()
         except (EOFError, OSError):
-            self._selector.unregister(worker.connection)
-            if (
-                worker.future
-            ):  # it is ending, or its task closed what is not its own: then it is of no more use
+            self._hear_no_more_of(worker)
+            # It is ending, or its task closed what is not its own: then it is of no more use.
+            if worker.future:
                 self._kill(worker)
             return
         with self._lock:
@@ -202,12 +204,17 @@ class LocalRunner:
         try:
             ending: Ending = self._server.endings.recv()  # type: ignore[union-attr]  # there while we listen
         except (EOFError, OSError):
-            self._server_ended()
             return False
-        self._forget(self._workers[ending.worker], lost(ending))
+        with self._lock:
+            worker = self._workers[ending.worker]
+        self._forget(worker, lost(ending))
         return True
 
-    def _server_ended(self) -> None:
+    def _hear_no_more_of(self, worker: Worker) -> None:
+        with contextlib.suppress(KeyError):  # its end may be seen twice: on its connection, and reported
+            self._selector.unregister(worker.connection)
+
+    def _end_all(self) -> None:
         """Leave no process and no future behind when the server has ended, by our wish or not."""
         error = WorkerLostError("the process that starts workers was killed, and its workers with it")
         for worker in list(self._workers.values()):
@@ -224,8 +231,7 @@ class LocalRunner:
             self._idle = [other for other in self._idle if other is not worker]
             future, worker.future = worker.future, None
             worker.gone.set()
-        with contextlib.suppress(KeyError):  # its end was seen on the connection first
-            self._selector.unregister(worker.connection)
+        self._hear_no_more_of(worker)
         worker.connection.close()
         if future:
             future.set_exception(CancelledError("killed on request") if worker.canceled else error)
