@@ -83,7 +83,7 @@ def refuse_anomalies(anomalies: Anomalies, data: Dataset) -> None:
 
 def read_schema(path: Path) -> Schema:
     """Return the schema in a text file (`schema.pbtxt`). ComponentError says where it is wrong."""
-    from google.protobuf import text_format  # type: ignore[import-untyped]
+    from google.protobuf import text_format
     from tensorflow_metadata.proto.v0 import schema_pb2
 
     try:

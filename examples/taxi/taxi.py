@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from flowc_components import Feature, FeatureKind, evaluate, ingest, serve, split, train, transform, validate
 from pydantic import BaseModel
 
 from flowc import Dataset, component, pipeline
+from flowc_components import Feature, FeatureKind, evaluate, ingest, serve, split, train, transform, validate
 
 
 class Trip(BaseModel):

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from flowc_components.evaluate import measured
-from flowc_components.labels import binary_labels
 
 from flowc import ComponentError
+from flowc_components.evaluate import measured
+from flowc_components.labels import binary_labels
 
 
 def test_metrics_of_four_rows() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flowc_components import ingest
 
 from flowc import ComponentError
+from flowc_components import ingest
 
 
 def written(folder: Path, content: str | bytes, name: str = "trips.csv") -> Path:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+
+from flowc import Blessing, ComponentError, Dataset, Model, TransformGraph
 from flowc_components import Feature, evaluate, predict, serve, split, train, transform
 from flowc_components.keras_files import load_model
 from flowc_components.serve import export, try_out
 from flowc_components.train import Trained
 from flowc_components.transform import FeatureKind, encode
-
-from flowc import Blessing, ComponentError, Dataset, Model, TransformGraph
 
 BARE = """
 import json, sys

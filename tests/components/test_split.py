@@ -5,10 +5,10 @@ import struct
 
 import pyarrow as pa
 import pytest
-from flowc_components import split
-from flowc_components.split import row_hashes
 
 from flowc import ComponentError, Dataset
+from flowc_components import split
+from flowc_components.split import row_hashes
 
 MASK = 2**64 - 1
 

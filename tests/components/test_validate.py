@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from flowc_components import validate
-from flowc_components.validate import infer_schema, statistics, write_schema
 
 from flowc import ComponentError, Dataset
+from flowc_components import validate
+from flowc_components.validate import infer_schema, statistics, write_schema
 
 SCHEMA = """
 feature { name: "fare" type: FLOAT presence { min_fraction: 1.0 } float_domain { min: 0 } }

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flowc_components import ingest, predict
 
 from flowc import Dataset, Model
+from flowc_components import ingest, predict
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "taxi"
 BARE = """
