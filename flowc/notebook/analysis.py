@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from flowc.notebook.dataflow import CellWalker, last_mentions
 from flowc.notebook.effects import effects_table
-from flowc.notebook.heap import IMMUTABLE, Code, Heap, Value
+from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value
 from flowc.notebook.lines import PlainCell
 from flowc.notebook.parameters import Assigned
 from flowc.notebook.tags import Tagged
@@ -83,11 +83,29 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
     for _ in range(_MOST_ROUNDS):
         walker = CellWalker(effects_table(), codes, entangled, mentions, star_names)
         result = _Round(walker, cells, parameters).walk()
-        if walker.marks.hazards <= entangled:
+        hazards = walker.marks.hazards | _compared(result)
+        if hazards <= entangled:
             break
-        entangled |= walker.marks.hazards
+        entangled |= hazards
     result.entangled = entangled
     return result
+
+
+def _compared(analysis: Analysis) -> Regions:
+    """Return what names from different places share in a step that tells objects from equal ones."""
+    comparing = {
+        atom.unit for atom in analysis.atoms if any(event == "identity" for event, *_ in atom.events)
+    } - {SHARED, PARAMETER}
+    found: set[int] = set()
+    for unit in comparing:
+        read = {version for atom in analysis.atoms if atom.unit == unit for version in atom.reads}
+        by_region: dict[int, set[tuple[str, int]]] = {}
+        for version in read:
+            if version.unit != unit and version.value.callee is None:
+                for region in analysis.heap.reach(version.value.top):
+                    by_region.setdefault(region, set()).add((version.unit, version.atom))
+        found |= {region for region, origins in by_region.items() if len(origins) > 1}
+    return frozenset(found)
 
 
 class _Round:

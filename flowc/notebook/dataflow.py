@@ -157,7 +157,9 @@ class CellWalker(Walker):
             known = builtin(name)
             if known is not None:
                 return known
-            self._atom.unknown.append((name, self.place(node), self._via(), version))
+            # In a `try`, not having the name may be what the code is there for.
+            if not self._raises:
+                self._atom.unknown.append((name, self.place(node), self._via(), version))
             return self.heap.fresh()
         self._record(version, node)
         self._trigger(version.value, node)

@@ -578,11 +578,18 @@ class Walker(ABC):
         for operator, value, written in zip(node.ops, values[1:], node.comparators, strict=True):
             if isinstance(operator, ast.In | ast.NotIn):
                 self._consume(value, written)
-        if all(isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn) for operator in node.ops):
-            if any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops):
+        if any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops):
+            if not any(isinstance(each, ast.Constant) for each in (node.left, *node.comparators)):
                 self.note("identity", node)
+        self._note_equality(values, node)
+        if all(isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn) for operator in node.ops):
             return IMMUTABLE
         return self.heap.fresh() if any(value.top for value in values) else IMMUTABLE
+
+    def _note_equality(self, values: Iterable[Value], node: ast.AST) -> None:
+        """Take note where objects of the notebook's classes are compared or looked up: by identity, by default."""
+        if any(code.is_class and not code.is_enum for value in values for code in self.heap.codes(value)):
+            self.note("identity", node)
 
     def _of_Tuple(self, node: ast.Tuple) -> Value:
         parts = [self.value(part) for part in node.elts]
@@ -696,7 +703,9 @@ class Walker(ABC):
         return self._item(self.value(node.value), node)
 
     def _item(self, whole: Value, node: ast.Subscript) -> Value:
-        self.value(node.slice)
+        key = self.value(node.slice)
+        if key.top:
+            self._note_equality([key], node)
         if whole.path is not None:
             return replace(whole, path=f"{whole.path}.__getitem__")
         if whole.callee is not None and whole.callee.is_enum:
@@ -744,6 +753,8 @@ class Walker(ABC):
     def _call_path(self, path: str, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
         if path in _DYNAMIC and not (path == "builtins.vars" and arguments.positional):
             self.note("dynamic", node, path.removeprefix("builtins."))
+        if path == "builtins.id":
+            self.note("identity", node)
         if path == "builtins.super":
             return self.own_instance(node)
         if path == "builtins.type" and len(arguments.positional) == 1:

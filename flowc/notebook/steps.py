@@ -36,6 +36,7 @@ class StepFlow:
     name: str
     cells: tuple[int, ...]
     last_atom: int = -1
+    running: set[int] = field(default_factory=set)
     shared: dict[int, set[int]] = field(default_factory=dict)
     inputs: dict[str, Read] = field(default_factory=dict)
     parameters: dict[str, Read] = field(default_factory=dict)
@@ -85,9 +86,11 @@ class _Resolution:
             self._gather(flow)
         for flow in self._flows.values():
             self._connect(flow)
+        groups = self._groups()
+        self._load_groups(groups)
         self._add_results()
         self._order_files()
-        return Steps(self._flows, self._edges, self._problems, self._groups())
+        return Steps(self._flows, self._edges, self._problems, groups)
 
     def _find_makers(self) -> None:
         for atom in self._analysis.atoms:
@@ -103,16 +106,20 @@ class _Resolution:
 
     def _gather(self, flow: StepFlow) -> None:
         own = [atom for atom in self._analysis.atoms if atom.cell in flow.cells]
-        todo = [*own, *self._setup_of(flow)]
-        seen = {atom.number for atom in own}
+        self._run_in(flow, [*own, *self._setup_of(flow)])
+
+    def _run_in(self, flow: StepFlow, atoms: Iterable[Atom]) -> None:
+        """Let statements run in a step, with all shared ones that they need."""
+        todo = list(atoms)
         while todo:
-            atom = todo.pop(0)
-            if atom.number not in seen:
-                seen.add(atom.number)
-                if atom.unit == SHARED and atom.cell not in flow.cells:
-                    flow.shared.setdefault(atom.cell, set()).add(atom.position)
+            atom = todo.pop()
+            if atom.number in flow.running:
+                continue
+            flow.running.add(atom.number)
+            if atom.unit == SHARED and atom.cell not in flow.cells:
+                flow.shared.setdefault(atom.cell, set()).add(atom.position)
             for read in list(atom.reads.values()):
-                todo += [needed for needed in self._take(flow, read) if needed.number not in seen]
+                todo += self._take(flow, read)
 
     def _setup_of(self, flow: StepFlow) -> list[Atom]:
         """Return the shared statements that set up the process, which each later step needs."""
@@ -239,6 +246,14 @@ class _Resolution:
                 mates = frozenset(other for other in names if parent[other] == parent[name])
                 groups[flow.name, name] = mates
         return groups
+
+    def _load_groups(self, groups: dict[tuple[str, str], frozenset[str]]) -> None:
+        """Let each step that takes one of several names in a pickle define what loading the others needs."""
+        for flow in self._flows.values():
+            for name, read in list(flow.inputs.items()):
+                producer = self._flows[read.version.unit]
+                for mate in groups[producer.name, name] - {name}:
+                    self._run_in(flow, self._code_of(producer.outputs[mate], read))
 
     def _together(self, flow: StepFlow, one: str, other: str) -> bool:
         a, b = flow.outputs[one].value, flow.outputs[other].value
