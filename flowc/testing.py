@@ -23,7 +23,7 @@ from flowc.runner import TaskCall, TaskResult
 from flowc.store.metadata import Store, open_store
 
 
-def plan_file(path: Path, name: str | None = None, **arguments: Any) -> Plan:
+def plan_file(path: Path, name: str | None = None, /, **arguments: Any) -> Plan:
     """Compile, check and plan the pipeline of this name in a Python file, or its only one."""
     root = find_root(path)
     return make_plan(check_pipeline(compile_file(path, name, root)), arguments, root)

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def plan_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlanMaker:
     monkeypatch.setattr(sys, "path", list(sys.path))
     name = "job_" + "".join(letter if letter.isalnum() else "_" for letter in tmp_path.name)
 
-    def make(source: str, **arguments: object) -> Plan:
+    def make(source: str, **arguments: Any) -> Plan:
         path = tmp_path / f"{name}.py"
         path.write_text("from flowc import *\n" + textwrap.dedent(source), encoding="utf-8")
         return plan_file(path, **arguments)

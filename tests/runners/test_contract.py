@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from flowc_runners.inline import InlineRunner
-from flowc_runners.local import LocalRunner
 
 from flowc.engine.events import Event, TaskStarted
 from flowc.engine.outcome import RunResult
@@ -19,6 +17,8 @@ from flowc.runner import Runner
 from flowc.store.metadata import Store
 from flowc.testing import RecordingRunner
 from flowc.types.model import AnyType
+from flowc_runners.inline import InlineRunner
+from flowc_runners.local import LocalRunner
 
 PlanMaker = Callable[..., Plan]
 AT_ONCE = RunOptions(back_off=BackOff(first=0.0))

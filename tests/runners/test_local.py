@@ -15,7 +15,6 @@ from typing import Any
 
 import psutil
 import pytest
-from flowc_runners.local import LocalRunner
 
 from flowc.engine.events import Event, TaskEnded, TaskStarted
 from flowc.engine.interrupts import Interrupts
@@ -27,6 +26,7 @@ from flowc.errors import RunnerError
 from flowc.plan import Plan
 from flowc.store.metadata import Store
 from flowc.types.model import AnyType
+from flowc_runners.local import LocalRunner
 
 PlanMaker = Callable[..., Plan]
 LABEL = RunLabel("test", "local")
@@ -188,6 +188,26 @@ FAMILY = """
     @pipeline
     def p(folder: Path):
         family(folder)
+"""
+
+
+SLOW = """
+    import os, time
+    from pathlib import Path
+
+    @component
+    def slow(folder: Path) -> int:
+        (folder / "pids.part").write_text(str(os.getpid()))
+        (folder / "pids.part").rename(folder / "pids")
+        time.sleep(600)
+
+    @component
+    def after(number: int) -> int:
+        return number
+
+    @pipeline
+    def p(folder: Path):
+        after(slow(folder))
 """
 
 
@@ -399,10 +419,11 @@ from flowc.engine.recorder import RunLabel
 from flowc.engine.run import run_plan
 from flowc.store.metadata import open_store
 from flowc.testing import plan_file
+from flowc_runners.inline import InlineRunner
 from flowc_runners.local import LocalRunner
 
 folder = Path({folder!r})
-runner = LocalRunner(workers=2)
+runner = {runner}()
 with open_store(folder / ".flowc", create=True) as store:
     plan = plan_file(folder / "job.py", folder=folder)
     result = run_plan(plan, runner=runner, store=store, label=RunLabel("job.py", "local"))
@@ -411,10 +432,10 @@ runner.close()
 """
 
 
-def script(folder: Path, job: str) -> list[str]:
+def script(folder: Path, job: str, runner: str = "LocalRunner") -> list[str]:
     (folder / "job.py").write_text("from flowc import *\n" + textwrap.dedent(job))
     # Without `if __name__ == "__main__"`: that must not be needed.
-    (folder / "script.py").write_text(SCRIPT.format(folder=str(folder)))
+    (folder / "script.py").write_text(SCRIPT.format(folder=str(folder), runner=runner))
     return [sys.executable, str(folder / "script.py")]
 
 
@@ -433,17 +454,23 @@ def test_no_orphan_outlives_a_killed_driver(tmp_path: Path) -> None:
     wait_until(lambda: not any(alive(pid) for pid in started))
 
 
-@pytest.mark.parametrize(("number", "state"), [(signal.SIGTERM, "CANCELED"), (signal.SIGINT, "CANCELED")])
-def test_signals_end_a_run_in_good_order(tmp_path: Path, number: int, state: str) -> None:
-    command = script(tmp_path, FAMILY.replace("TIMEOUT", "600"))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
-        started = pids(tmp_path)
-        driver.send_signal(number)
-        if number == signal.SIGINT:
-            time.sleep(0.5)  # two at once would be one
+@pytest.mark.parametrize(
+    ("runner", "number", "times"),
+    [
+        ("LocalRunner", signal.SIGTERM, 1),
+        ("LocalRunner", signal.SIGINT, 2),
+        ("InlineRunner", signal.SIGINT, 2),
+    ],
+)
+def test_signals_end_a_run_in_good_order(tmp_path: Path, runner: str, number: int, times: int) -> None:
+    command = script(tmp_path, SLOW, runner)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver:
+        (worker,) = pids(tmp_path)
+        for _ in range(times):
             driver.send_signal(number)
-        assert driver.communicate()[0] == f"{state}\n"
-    assert [pid for pid in started if alive(pid)] == []
+            time.sleep(0.5)  # two at once would be one
+        assert driver.communicate()[0] == "CANCELED\n"
+    assert not alive(worker)
 
 
 def test_a_run_in_a_thread(runner: LocalRunner, store: Store, plan_of: PlanMaker, tmp_path: Path) -> None:
