@@ -72,10 +72,7 @@ def _from_environment(environ: Mapping[str, str]) -> Given:
 def _from_project(file: Path) -> Given:
     if not file.is_file():
         return Given()
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("flowc", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{file} can't be read: {error}") from error
+    table = _table(file)
     for key in table:
         if key not in Given.model_fields:
             hint = did_you_mean(key, Given.model_fields) or f"its keys are: {', '.join(Given.model_fields)}"
@@ -86,3 +83,14 @@ def _from_project(file: Path) -> Given:
         item = error.errors()[0]
         key = ".".join(map(str, item["loc"]))
         raise UsageError(f"{file}: [tool.flowc] {key} = {item['input']!r}: {item['msg']}") from error
+
+
+def _table(file: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{file} can't be read: {error}") from error
+    table = data.get("tool", {}).get("flowc", {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{file}: tool.flowc is not a table")
+    return table
