@@ -62,8 +62,8 @@ def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; call
                 return compile(NotebookFile(path, root))
             return Compiled(target, compile_file(path, name, root), root)
         case PythonModule(module=module, name=name, root=root):
-            # As `python -m` does: the console script's own folder stands where the user's should.
-            sys.path.insert(0, str(root))
+            # As `python -m` does. The console script's path begins with its own folder instead.
+            sys.path.insert(0, str(Path.cwd()))
             return Compiled(target, compile_module(module, name, root), root)
         case NotebookFile(path=path, root=root):
             from flowc.notebook.lower import compile_notebook
@@ -127,14 +127,11 @@ def parse_arguments(compiled: Compiled, texts: Mapping[str, str], folder: Path) 
             arguments[name] = _argument(known[name], text, folder)
         except UsageError as error:
             problems.append(f"parameter '{name}': {error.message}")
-    missing = (
-        parameter for parameter in known.values() if parameter.required and parameter.name not in texts
-    )
-    problems += [f"parameter '{parameter.name}' ({parameter.type}) has no value" for parameter in missing]
+    missing = [each for each in known.values() if each.required and each.name not in texts]
+    problems += [f"parameter '{each.name}' ({each.type}) has no value" for each in missing]
     if problems:
-        raise UsageError(
-            "\n  ".join((f"pipeline '{compiled.pipeline.name}' can't run like this:", *problems))
-        )
+        title = f"pipeline '{compiled.pipeline.name}' can't run like this:"
+        raise UsageError("\n  ".join((title, *problems)))
     return arguments
 
 
@@ -145,11 +142,11 @@ def _names(known: Mapping[str, Parameter]) -> str:
 def _argument(parameter: Parameter, text: str, folder: Path) -> Any:
     try:
         return anchored(parameter.type, validated_text(parameter.type, text), folder)
-    except UsageError as error:
+    except UsageError:
         if holds_secret(parameter.type):
             # The reasons would quote the value.
             raise UsageError(f"expected {parameter.type}, and the value given is none") from None
-        raise error
+        raise
 
 
 def _import_code(compiled: Compiled) -> None:
@@ -192,11 +189,8 @@ def open_runner(name: str, workers: int | None) -> Runner:
     """
     found = {entry.name: entry for entry in entry_points(group="flowc.runners")}
     if name not in found:
-        hint = (
-            did_you_mean(name, found)
-            or f"there are: {', '.join(sorted(found)) or 'none; is flowc installed?'}"
-        )
-        raise RunnerError(f"no runner '{name}'", hint=hint)
+        names = ", ".join(sorted(found)) or "none; is flowc installed?"
+        raise RunnerError(f"no runner '{name}'", hint=did_you_mean(name, found) or f"there are: {names}")
     try:
         kind = found[name].load()
     except ImportError as error:

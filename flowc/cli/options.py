@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -17,46 +17,42 @@ _GIVEN = "parameter_"
 _NEGATED = "no_parameter_"
 
 
-def parameter_options(parameters: Iterable[Parameter], taken: Collection[str]) -> Iterator[click.Option]:
+def parameter_options(parameters: Sequence[Parameter], taken: Collection[str]) -> Iterator[click.Option]:
     """Return the parameters' options. What has a name that is `taken` gets none, and is given by `-p NAME=VALUE`."""
-    named = [parameter for parameter in parameters if _has_option(parameter, taken)]
-    used = {*taken, *(name for parameter in named for name in _spellings(parameter.name))}
-    for parameter in named:
+    for parameter in parameters:
+        if not _has_option(parameter, taken):
+            continue
         # A flag takes a value or stands by itself: --shuffle, --shuffle true, --no-shuffle.
         flag: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if _is_flag(parameter.type) else {}
-        yield click.Option(
-            [_GIVEN + parameter.name, *_spellings(parameter.name)], type=str, hidden=True, **flag
-        )
-        negated = [name for name in _spellings(f"no_{parameter.name}") if name not in used]
-        if flag and negated:
-            yield click.Option([_NEGATED + parameter.name, *negated], is_flag=True, hidden=True)
+        names = [_GIVEN + parameter.name, *_spellings(parameter.name)]
+        yield click.Option(names, type=str, hidden=True, **flag)
+        if negations := _negations(parameter, parameters, taken):
+            yield click.Option([_NEGATED + parameter.name, *negations], is_flag=True, hidden=True)
 
 
-def parameter_help(parameters: Iterable[Parameter], taken: Collection[str]) -> list[tuple[str, str]]:
+def parameter_help(parameters: Sequence[Parameter], taken: Collection[str]) -> list[tuple[str, str]]:
     """Return for each parameter how it is given, and its description with its default."""
-    return [
-        (
-            printable(_usage(parameter, taken)),
-            printable(f"{parameter.description}  [{_default(parameter)}]".strip()),
-        )
-        for parameter in parameters
-    ]
+    usages = [_usage(parameter, parameters, taken) for parameter in parameters]
+    descriptions = [f"{each.description}  [{_default(each)}]".strip() for each in parameters]
+    return list(zip(map(printable, usages), map(printable, descriptions), strict=True))
 
 
 def given_texts(values: Mapping[str, Any], pairs: Iterable[str]) -> dict[str, str]:
     """Return the texts by parameter, from options and from `-p NAME=VALUE`; UsageError where one is given twice."""
-    given = [
-        (key.removeprefix(_GIVEN), text) for key, text in values.items() if key.startswith(_GIVEN) and text
-    ]
-    given += [
-        (key.removeprefix(_NEGATED), "false") for key, no in values.items() if key.startswith(_NEGATED) and no
-    ]
-    given += map(_pair, pairs)
-    texts = dict(given)
-    for name in texts:
-        if sum(name == other for other, _ in given) > 1:
+    texts: dict[str, str] = {}
+    for name, text in (*_from_options(values), *map(_pair, pairs)):
+        if name in texts:
             raise UsageError(f"parameter '{name}' is given twice")
+        texts[name] = text
     return texts
+
+
+def _from_options(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if key.startswith(_GIVEN) and value is not None:
+            yield key.removeprefix(_GIVEN), value
+        elif key.startswith(_NEGATED) and value:
+            yield key.removeprefix(_NEGATED), "false"
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -83,11 +79,20 @@ def _is_flag(type_: Type) -> bool:
     return False
 
 
-def _usage(parameter: Parameter, taken: Collection[str]) -> str:
+def _negations(parameter: Parameter, parameters: Sequence[Parameter], taken: Collection[str]) -> list[str]:
+    """Return what denies a flag, unless it is the name of something else."""
+    if not _is_flag(parameter.type) or any(other.name == f"no_{parameter.name}" for other in parameters):
+        return []
+    return [name for name in _spellings(f"no_{parameter.name}") if name not in taken]
+
+
+def _usage(parameter: Parameter, parameters: Sequence[Parameter], taken: Collection[str]) -> str:
     if not _has_option(parameter, taken):
         return f"-p {parameter.name}={parameter.type}"
-    name = parameter.name.replace("_", "-")
-    return f"--{name} / --no-{name}" if _is_flag(parameter.type) else f"--{name} {parameter.type}"
+    name = f"--{parameter.name.replace('_', '-')}"
+    if negations := _negations(parameter, parameters, taken):
+        return f"{name} / {negations[0]}"
+    return f"{name} {parameter.type}"
 
 
 def _default(parameter: Parameter) -> str:

@@ -81,7 +81,14 @@ def _parameters(ctx: click.Context) -> tuple[Parameter, ...]:
 )
 @click.option("--workers", type=click.IntRange(min=1), help="How many tasks may run side by side.")
 @store_option
-@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter, in any case.")
+@click.option(
+    "-p",
+    "--param",
+    "pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter, also one that is named like an option of flowc.",
+)
 @json_option
 @click.pass_context
 def run_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool, **given: Any) -> None:
