@@ -94,3 +94,11 @@ def copied_output(log: Path) -> Iterator[None]:
             yield
     finally:
         both.close_log()
+
+
+def append(log: Path, text: str) -> None:
+    """Write to the end of a log, for those who read it alone; where its disk is full, do without."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)

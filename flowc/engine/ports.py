@@ -99,7 +99,9 @@ def _held_value(type_: Type, value: Any) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = "".join(f"[{part!r}] " for part in first["loc"])
-        said = not place and first["type"].endswith(("_type", "_of"))  # what was expected and what it got says it all
+        said = not place and first["type"].endswith(
+            ("_type", "_of")
+        )  # what was expected and what it got says it all
         raise _wrong(type_, value, "" if said else place + first["msg"]) from error
 
 

@@ -128,11 +128,12 @@ class Scheduler:
 
     def _begin(self, planned: PlannedTask) -> Attempt:
         before = self._outcomes.get(planned.name)
-        number = before.attempts + 1 if before else 1
-        call = self._with.call(planned, number, self._outcomes)
+        call = self._with.call(planned, before.attempts + 1 if before else 1, self._outcomes)
         attempt = Attempt(planned, call, self._with.clock.now())
         self._running[planned.name] = attempt
-        self._pending.append(TaskStarted(self._with.run, planned.name, number, attempt.started, call.log))
+        self._pending.append(
+            TaskStarted(self._with.run, planned.name, attempt.number, attempt.started, call.log)
+        )
         return attempt
 
     def _submit(self, attempt: Attempt) -> None:
@@ -202,11 +203,8 @@ class Scheduler:
         A ComponentError is a component's considered answer, such as a gate's no: asking again is no use.
         """
         error = self._outcomes[attempt.task].error
-        if (
-            self._stopped
-            or attempt.number > attempt.planned.task.policy.retries
-            or (error and error.expected)
-        ):
+        expected = error is not None and error.expected
+        if expected or self._stopped or attempt.number > attempt.planned.task.policy.retries:
             return None
         return self._with.back_off.after(attempt.number)
 
@@ -265,10 +263,6 @@ class Scheduler:
 
     def _state(self) -> EndState:
         states = {outcome.state for outcome in self._outcomes.values()}
-        return (
-            "CANCELED"
-            if self._canceled or "CANCELED" in states
-            else "FAILED"
-            if "FAILED" in states
-            else "COMPLETE"
-        )
+        if self._canceled or "CANCELED" in states:
+            return "CANCELED"
+        return "FAILED" if "FAILED" in states else "COMPLETE"

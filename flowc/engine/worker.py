@@ -9,15 +9,14 @@ import contextlib
 import functools
 import os
 import platform
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flowc.engine.failure import task_error
-from flowc.engine.logs import copied_output, finish_output, take_over_output
+from flowc.engine.logs import append, copied_output, finish_output, take_over_output
 from flowc.engine.ports import about, held_input, held_outputs
 from flowc.ir import NotebookCode, Port
 from flowc.python.load import load_code, prepare_modules
@@ -38,26 +37,24 @@ def execute(call: TaskCall, *, own_process: bool = False) -> TaskResult:
     try:
         if own_process:
             take_over_output(call.log)
-            result = _reported(call, result)
+            result = _attempted(call, result)
             finish_output()
         else:
             with copied_output(call.log):
-                result = _reported(call, result)
-    except BaseException as error:  # noqa: BLE001  # see `_reported`: what is left is the log's
+                result = _attempted(call, result)
+        if result.error:
+            append(call.log, result.error.traceback or f"{result.error.kind}: {result.error.message}\n")
+    except BaseException as error:  # noqa: BLE001  # see `_attempted`: what is left is the log's
         result = replace(result, outputs={}, error=task_error(error, f"can't write the log {call.log}: "))
     return replace(result, ended=time.time())
 
 
-def _reported(call: TaskCall, result: TaskResult) -> TaskResult:
-    """Return the result with outputs or error; an error is also the last thing in the log."""
+def _attempted(call: TaskCall, result: TaskResult) -> TaskResult:
     try:
         with _surroundings_restored(), scratch():
             return replace(result, outputs=_outputs(call))
-    except BaseException as raised:  # noqa: BLE001  # whatever the user's code does is a result
-        error = task_error(raised)
-    with contextlib.suppress(OSError, ValueError):  # the log's disk is full, or the task closed its stderr
-        sys.stderr.write(error.traceback or f"{error.kind}: {error.message}\n")
-    return replace(result, error=error)
+    except BaseException as error:  # noqa: BLE001  # whatever the user's code does is a result
+        return replace(result, error=task_error(error))
 
 
 @contextlib.contextmanager
@@ -75,24 +72,16 @@ def _surroundings_restored() -> Iterator[None]:
 
 def _outputs(call: TaskCall) -> dict[str, Stored]:
     store = _artifacts(call.store)
+    inputs = _Inputs(call, store)
     if isinstance(call.code, NotebookCode):
-        returned: Any = _notebook_step(call, store)
+        from flowc.notebook.execute import notebook_step  # needs IPython: not for Python files
+
+        prepare_modules(call.code_base)
+        returned: Any = notebook_step(call.component, call.code_base, inputs)
     else:
-        function = load_code(call.code, call.code_base)
-        returned = function(**_inputs(call, store))
+        returned = load_code(call.code, call.code_base)(**inputs)
     held = held_outputs(call.component, returned)
     return {port.name: _saved(store, port, held[port.name]) for port in call.component.outputs}
-
-
-def _notebook_step(call: TaskCall, store: ArtifactStore) -> dict[str, Any]:
-    from flowc.notebook.execute import (
-        notebook_step,
-        register_definitions,
-    )  # needs IPython: not for Python files
-
-    prepare_modules(call.code_base)
-    register_definitions(call.code_base)
-    return notebook_step(call.component, call.code_base, _inputs(call, store))
 
 
 @functools.lru_cache(maxsize=8)
@@ -101,13 +90,24 @@ def _artifacts(root: Path) -> ArtifactStore:
     return ArtifactStore(root)
 
 
-def _inputs(call: TaskCall, store: ArtifactStore) -> dict[str, Any]:
-    ports = {port.name: port for port in call.component.inputs}
-    values = {}
-    for name, given in call.inputs.items():
+class _Inputs(Mapping[str, Any]):
+    """A call's inputs by port, each loaded when it is looked up: a notebook's may need its definitions first."""
+
+    def __init__(self, call: TaskCall, store: ArtifactStore) -> None:
+        self._given = call.inputs
+        self._ports = {port.name: port for port in call.component.inputs}
+        self._store = store
+
+    def __getitem__(self, name: str) -> Any:
+        given = self._given[name]
         with about(f"input '{name}'"):
-            values[name] = _value(given, ports.get(name) or Port(name=name), store)
-    return values
+            return _value(given, self._ports[name], self._store)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
 
 
 def _value(given: Input, port: Port, store: ArtifactStore) -> Any:

@@ -181,9 +181,8 @@ class LocalRunner:
     def _take_in(self, worker: Worker) -> None:
         if worker.gone.is_set():
             return
-        try:
-            result: TaskResult = worker.connection.recv()
-        except (EOFError, OSError):
+        result = _received(worker)
+        if result is None:
             self._hear_no_more_of(worker)
             # It is ending, or its task closed what is not its own: then it is of no more use.
             if worker.future:
@@ -224,8 +223,7 @@ class LocalRunner:
 
     def _forget(self, worker: Worker, error: WorkerLostError) -> None:
         """Complete what an ended worker had: with the result that it still sent, or with an error."""
-        if worker.future and worker.connection.poll():
-            self._take_in(worker)
+        result = _received(worker) if worker.future and worker.connection.poll() else None
         with self._lock:
             del self._workers[worker.number]
             self._idle = [other for other in self._idle if other is not worker]
@@ -233,8 +231,19 @@ class LocalRunner:
             worker.gone.set()
         self._hear_no_more_of(worker)
         worker.connection.close()
-        if future:
+        if future and result:
+            future.set_result(result)
+        elif future:
             future.set_exception(CancelledError("killed on request") if worker.canceled else error)
+
+
+def _received(worker: Worker) -> TaskResult | None:
+    """Return a result that a worker has sent; None where it has ended, or closed its side, instead."""
+    try:
+        result: TaskResult = worker.connection.recv()
+    except (EOFError, OSError):
+        return None
+    return result
 
 
 def _gang(call: TaskCall) -> TaskError:

@@ -43,7 +43,11 @@ class Worker:
 
     def dismiss(self) -> None:
         """Let an idle worker end as a Python process ends by itself."""
-        with socket.socket(fileno=os.dup(self.connection.fileno())) as side:
+        # Where it has ended already, there is nothing to let go.
+        with (
+            contextlib.suppress(OSError),
+            socket.socket(fileno=os.dup(self.connection.fileno())) as side,
+        ):
             side.shutdown(socket.SHUT_WR)
 
 
