@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import click
@@ -17,7 +17,7 @@ _GIVEN = "parameter_"
 _NEGATED = "no_parameter_"
 
 
-def parameter_options(parameters: Sequence[Parameter], taken: Collection[str]) -> Iterator[click.Option]:
+def parameter_options(parameters: Sequence[Parameter], taken: Set[str]) -> Iterator[click.Option]:
     """Return the parameters' options. What has a name that is `taken` gets none, and is given by `-p NAME=VALUE`."""
     for parameter in parameters:
         if not _has_option(parameter, taken):
@@ -30,7 +30,7 @@ def parameter_options(parameters: Sequence[Parameter], taken: Collection[str]) -
             yield click.Option([_NEGATED + parameter.name, *negations], is_flag=True, hidden=True)
 
 
-def parameter_help(parameters: Sequence[Parameter], taken: Collection[str]) -> list[tuple[str, str]]:
+def parameter_help(parameters: Sequence[Parameter], taken: Set[str]) -> list[tuple[str, str]]:
     """Return for each parameter how it is given, and its description with its default."""
     usages = [_usage(parameter, parameters, taken) for parameter in parameters]
     descriptions = [f"{each.description}  [{_default(each)}]".strip() for each in parameters]
@@ -66,8 +66,8 @@ def _spellings(name: str) -> list[str]:
     return sorted({f"--{name}", f"--{name.replace('_', '-')}"})
 
 
-def _has_option(parameter: Parameter, taken: Collection[str]) -> bool:
-    return parameter.name.isidentifier() and not any(name in taken for name in _spellings(parameter.name))
+def _has_option(parameter: Parameter, taken: Set[str]) -> bool:
+    return parameter.name.isidentifier() and taken.isdisjoint(_spellings(parameter.name))
 
 
 def _is_flag(type_: Type) -> bool:
@@ -79,14 +79,15 @@ def _is_flag(type_: Type) -> bool:
     return False
 
 
-def _negations(parameter: Parameter, parameters: Sequence[Parameter], taken: Collection[str]) -> list[str]:
+def _negations(parameter: Parameter, parameters: Sequence[Parameter], taken: Set[str]) -> list[str]:
     """Return what denies a flag, unless it is the name of something else."""
     if not _is_flag(parameter.type) or any(other.name == f"no_{parameter.name}" for other in parameters):
         return []
-    return [name for name in _spellings(f"no_{parameter.name}") if name not in taken]
+    negations = _spellings(f"no_{parameter.name}")
+    return negations if taken.isdisjoint(negations) else []
 
 
-def _usage(parameter: Parameter, parameters: Sequence[Parameter], taken: Collection[str]) -> str:
+def _usage(parameter: Parameter, parameters: Sequence[Parameter], taken: Set[str]) -> str:
     if not _has_option(parameter, taken):
         return f"-p {parameter.name}={parameter.type}"
     name = f"--{parameter.name.replace('_', '-')}"
