@@ -125,7 +125,7 @@ class _Round:
     def walk(self) -> Analysis:
         for cell in self._cells:
             self._walk_cell(cell)
-        self._result.env = self._walker.env
+        self._result.env = self._walker.names.all()
         return self._result
 
     def _walk_cell(self, cell: TaggedCell) -> None:
@@ -198,10 +198,10 @@ class _Round:
     def _is_shared(self, cell: TaggedCell, atoms: list[Atom]) -> bool:
         if not all(is_definition(atom.node) or _is_constant(atom.node) for atom in atoms):
             return False
-        env, marks = dict(self._walker.env), self._walker.marks.copy()
+        mark = self._walker.checkpoint()
         if all([self._walker.try_shared(atom) for atom in atoms]):
             return True
-        self._walker.env, self._walker.marks = env, marks
+        self._walker.rollback(mark)
         return False
 
     def _walk_parameters(self, cell: TaggedCell, atoms: list[Atom]) -> None:

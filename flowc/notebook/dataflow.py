@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import Code, Heap, Regions, Value, joined
 from flowc.notebook.interpret import Arguments, Event, Walker, builtin
+from flowc.notebook.names import Layer, Names
 from flowc.notebook.summaries import Summaries, Summary, apply, own_nodes
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Bound, Place, Read, Version
 
@@ -35,19 +36,50 @@ class Stale:
     view: bool
 
 
-@dataclass(slots=True)
 class _Marks:
-    """What a walk has found so far, apart from the state of names."""
+    """What a walk has found so far, apart from the state of names. All of it can be undone to a mark."""
 
-    stale: dict[Version, Stale] = field(default_factory=dict)
-    hazards: set[int] = field(default_factory=set)
-    views: list[tuple[Version, Place, Stale]] = field(default_factory=list)
-    read_by: dict[str, set[Version]] = field(default_factory=lambda: defaultdict(set))
+    def __init__(self) -> None:
+        self.stale: dict[Version, Stale] = {}
+        self.hazards: set[int] = set()
+        self.views: list[tuple[Version, Place, Stale]] = []
+        self._read_by: dict[str, set[Version]] = defaultdict(set)
+        self._undo: list[Callable[[], object]] = []
 
-    def copy(self) -> _Marks:
-        read_by: dict[str, set[Version]] = defaultdict(set)
-        read_by.update({unit: set(versions) for unit, versions in self.read_by.items()})
-        return _Marks(dict(self.stale), set(self.hazards), list(self.views), read_by)
+    def has_read(self, unit: str, version: Version) -> bool:
+        return version in self._read_by[unit]
+
+    def reads_of(self, unit: str) -> Iterable[Version]:
+        return self._read_by[unit]
+
+    def read(self, unit: str, version: Version) -> None:
+        versions = self._read_by[unit]
+        if version not in versions:
+            versions.add(version)
+            self._undo.append(lambda: versions.discard(version))
+
+    def outdate(self, version: Version, stale: Stale) -> None:
+        known = self.stale.get(version)
+        self.stale[version] = stale
+        self._undo.append(
+            lambda: self.stale.pop(version) if known is None else self.stale.update({version: known})
+        )
+
+    def endanger(self, regions: Iterable[int]) -> None:
+        new = set(regions) - self.hazards
+        self.hazards |= new
+        self._undo.append(lambda: self.hazards.difference_update(new))
+
+    def see_view(self, version: Version, place: Place, stale: Stale) -> None:
+        self.views.append((version, place, stale))
+        self._undo.append(self.views.pop)
+
+    def checkpoint(self) -> int:
+        return len(self._undo)
+
+    def rollback(self, mark: int) -> None:
+        while len(self._undo) > mark:
+            self._undo.pop()()
 
 
 class CellWalker(Walker):
@@ -62,7 +94,7 @@ class CellWalker(Walker):
         star_names: Callable[[str], Sequence[str] | None],
     ) -> None:
         super().__init__(Heap(), table, codes)
-        self.env: dict[str, Version] = {}
+        self.names = Names(self.heap)
         self.marks = _Marks()
         self._entangled = entangled
         self._last_mention = last_mention
@@ -83,7 +115,7 @@ class CellWalker(Walker):
 
     def try_shared(self, atom: Atom) -> bool:
         """Walk a statement as shared code; undo it and return False where it can't be repeated in each step."""
-        env, marks = dict(self.env), self.marks.copy()
+        mark = self.checkpoint()
         trial = Atom(atom.number, atom.cell, atom.position, atom.node, SHARED)
         self._begin(trial)
         self.walk([trial.node])
@@ -92,8 +124,17 @@ class CellWalker(Walker):
             atom.unit, atom.reads, atom.writes = SHARED, trial.reads, trial.writes
             atom.events, atom.unknown, atom.setup = trial.events, trial.unknown, trial.setup
             return True
-        self.env, self.marks = env, marks
+        self.rollback(mark)
         return False
+
+    def checkpoint(self) -> tuple[int, int]:
+        """Return a mark to go back to."""
+        return self.names.checkpoint(), self.marks.checkpoint()
+
+    def rollback(self, mark: tuple[int, int]) -> None:
+        """Undo all atoms since a mark."""
+        self.names.rollback(mark[0])
+        self.marks.rollback(mark[1])
 
     def _is_repeatable(self, atom: Atom) -> bool:
         if any(version.unit not in (SHARED, PARAMETER) for version in atom.reads):
@@ -104,7 +145,8 @@ class CellWalker(Walker):
 
     def bind_parameter(self, name: str, value: Value, place: Place, number: int) -> None:
         """Bind a pipeline's parameter."""
-        self.env[name] = Version(name, value, PARAMETER, number, place, "is a parameter")
+        self.names.put(Version(name, value, PARAMETER, number, place, "is a parameter"))
+        self.names.commit()
 
     def _begin(self, atom: Atom) -> None:
         self._atom = atom
@@ -116,7 +158,10 @@ class CellWalker(Walker):
         if self._atom.unit not in (SHARED, PARAMETER):
             self._carry_entangled()
         number = self._atom.number
-        self._atom.writes = {name: version for name, version in self.env.items() if version.atom == number}
+        self._atom.writes = {
+            name: version for name, version in self.names.changed().items() if version.atom == number
+        }
+        self.names.commit()
 
     def _mark_regions(self) -> None:
         self._made_in += [self._atom.unit] * (len(self.heap) - len(self._made_in))
@@ -125,13 +170,12 @@ class CellWalker(Walker):
         """Let this step take over, and pass on, every name that shares an entangled object with one of its own."""
         while True:
             own: set[int] = set()
-            for version in self.env.values():
-                if version.atom == self._atom.number:
-                    own |= self._reach(version) & self._entangled
+            for version in self.names.changed().values():
+                own |= self._reach(version) & self._entangled
             left = [
                 version
-                for version in self.env.values()
-                if version.unit != self._atom.unit and self._is_live(version) and self._reach(version) & own
+                for version, _ in (self.names.reaching(own) if own else ())
+                if version.unit != self._atom.unit and self._is_live(version)
             ]
             if not left:
                 return
@@ -152,7 +196,7 @@ class CellWalker(Walker):
         return Place(self._atom.cell, line, None if column is None else column + 1)
 
     def load(self, name: str, node: ast.AST) -> Value:
-        version = self.env.get(name)
+        version = self.names.get(name)
         if version is None or version.bound == "no":
             known = builtin(name)
             if known is not None:
@@ -167,7 +211,7 @@ class CellWalker(Walker):
 
     def _record(self, version: Version, node: ast.AST) -> None:
         self._see_stale(version, node)
-        self.marks.read_by[self._atom.unit].add(version)
+        self.marks.read(self._atom.unit, version)
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
 
@@ -176,15 +220,15 @@ class CellWalker(Walker):
         if stale is None:
             return
         if stale.view:
-            self.marks.views.append((version, self.place(node), stale))
+            self.marks.see_view(version, self.place(node), stale)
         else:
-            self.marks.hazards |= stale.regions
+            self.marks.endanger(stale.regions)
 
     def _via(self) -> str | None:
         return self._running[-1][1] if self._running else None
 
     def _peek(self, name: str) -> Value | None:
-        version = self.env.get(name)
+        version = self.names.get(name)
         return None if version is None or version.bound == "no" else version.value
 
     def _trigger(self, value: Value, node: ast.AST) -> None:
@@ -204,7 +248,7 @@ class CellWalker(Walker):
                 self._run(code, value, Arguments(), node, called=False)
 
     def store(self, name: str, value: Value, node: ast.AST) -> None:
-        self.env[name] = Version(name, value, self._atom.unit, self._atom.number, self.place(node))
+        self.names.put(Version(name, value, self._atom.unit, self._atom.number, self.place(node)))
 
     def store_global(self, name: str, value: Value, node: ast.AST) -> None:
         before = self.snapshot()
@@ -212,7 +256,7 @@ class CellWalker(Walker):
         self.join([before, self.snapshot()])
 
     def unbind(self, name: str, node: ast.AST) -> None:
-        version = self.env.get(name)
+        version = self.names.get(name)
         if version is None or version.bound == "no":
             if builtin(name) is None:
                 self._atom.unknown.append((name, self.place(node), self._via(), version))
@@ -220,26 +264,20 @@ class CellWalker(Walker):
         if isinstance(node, ast.Name):
             self._record(version, node)
         place = self.place(node)
-        self.env[name] = replace(
-            version, unit=self._atom.unit, atom=self._atom.number, place=place, why="is deleted", bound="no"
-        )
+        deleted = replace(version, unit=self._atom.unit, atom=self._atom.number, place=place, bound="no")
+        self.names.put(replace(deleted, why="is deleted"))
 
-    def snapshot(self) -> dict[str, Version]:
-        return dict(self.env)
+    def snapshot(self) -> Layer:
+        return self.names.snapshot()
 
     def restore(self, state: Any) -> None:
-        self.env = dict(state)
+        self.names.restore(state)
 
     def join(self, states: Sequence[Any]) -> None:
-        first, *rest = states
-        merged = dict(first)
-        names = dict.fromkeys(name for state in states for name in state)
-        for name in names:
-            versions = [state.get(name) for state in states]
-            if all(version is versions[0] for version in versions):
-                continue
-            merged[name] = self._joined(name, versions)
-        self.env = merged
+        merged = [self._joined(name, versions) for name, versions in self.names.differing(states)]
+        self.names.restore(states[0])
+        for version in merged:
+            self.names.put(version)
 
     def _joined(self, name: str, versions: list[Version | None]) -> Version:
         there = [version for version in dict.fromkeys(versions) if version is not None]
@@ -255,7 +293,7 @@ class CellWalker(Walker):
             if version.atom != self._atom.number and version not in self._atom.reads:
                 # Where another way was taken, the old version is still the one.
                 self._see_stale(version, self._atom.node)
-                self.marks.read_by[self._atom.unit].add(version)
+                self.marks.read(self._atom.unit, version)
                 self._atom.reads[version] = Read(version, self.place(self._atom.node), self._via())
         own = next((version for version in there if version.atom == self._atom.number), there[0])
         value = joined(version.value for version in alive) if alive else own.value
@@ -268,57 +306,57 @@ class CellWalker(Walker):
             return
         self._mark_regions()
         mates = self.heap.buffer_mates(regions) if buffers else regions
-        loaded: list[tuple[Version, Regions]] = []
-        for version in list(self.env.values()):
-            if version.bound == "no" or not version.value.top:
-                continue
-            reach = self._reach(version)
-            if not reach & mates:
-                continue
-            own = version.unit == self._atom.unit
-            if own or self._atom.unit == SHARED:
+        loaded: list[Version] = []
+        for version, reach in self.names.reaching(mates):
+            shown = reach & mates
+            if self._atom.unit in (SHARED, version.unit):
                 self._renew(version, node, why)
-            elif not reach & regions and not self._in_one_memory(version, reach & mates, mates):
-                self.marks.stale[version] = Stale(reach & mates, self._atom.unit, self.place(node), why, True)
-            elif version in self.marks.read_by[self._atom.unit]:
-                loaded.append((version, reach & mates))
-            elif reach & mates & self._entangled and self._is_live(version):
+            elif not reach & regions and not self._in_one_memory(version, shown, mates):
+                self._outdate(version, shown, node, why, view=True)
+            elif self.marks.has_read(self._atom.unit, version):
+                loaded.append(version)
+            elif shown & self._entangled and self._is_live(version):
                 self._renew(version, node, why)
             else:
-                self.marks.stale[version] = Stale(
-                    reach & mates, self._atom.unit, self.place(node), why, False
-                )
-        if len(loaded) > 1:
-            self.marks.hazards |= frozenset().union(*(shared for _, shared in loaded))
-        for version, _ in loaded:
+                self._outdate(version, shown, node, why, view=False)
+        self.marks.endanger(self._from_several_pickles(mates))
+        for version in loaded:
             self._renew(version, node, why)
+
+    def _outdate(self, version: Version, shown: Regions, node: ast.AST, why: str, *, view: bool) -> None:
+        self.marks.outdate(version, Stale(shown, self._atom.unit, self.place(node), why, view))
+
+    def _from_several_pickles(self, changed: Regions) -> Regions:
+        """Return what of the changed objects this step has got more than once, and so has several copies of."""
+        tops = self.heap.holders(changed)
+        sources: dict[object, Regions] = {}
+        for version in self.marks.reads_of(self._atom.unit):
+            if version.unit != self._atom.unit and version.value.top & tops:
+                key = SHARED if version.unit == SHARED else version
+                sources[key] = sources.get(key, frozenset()) | (self._reach(version) & changed)
+        return frozenset().union(*sources.values()) if len(sources) > 1 else frozenset()
 
     def _in_one_memory(self, version: Version, shown: Regions, mates: Regions) -> bool:
         """Say whether this step itself made all views between the changed memory and a name that it has read."""
-        if version not in self.marks.read_by[self._atom.unit]:
+        if not self.marks.has_read(self._atom.unit, version):
             return False
-        bridges = mates - shown
-        held = [
-            self._reach(other)
-            for other in self.env.values()
-            if other.value.top
-            and other.bound != "no"
-            and other.unit != self._atom.unit
-            and other is not version
-        ]
-        foreign = {region for region in bridges if self._made_in[region] != self._atom.unit}
-        return not any(reach & foreign for reach in held)
+        foreign = {region for region in mates - shown if self._made_in[region] != self._atom.unit}
+        return not any(
+            other.unit != self._atom.unit and other is not version
+            for other, _ in (self.names.reaching(foreign) if foreign else ())
+        )
 
     def _renew(self, version: Version, node: ast.AST, why: str) -> None:
         """Make a new version of a name whose object has changed."""
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
-        self.marks.read_by[self._atom.unit].add(version)
+        self.marks.read(self._atom.unit, version)
         if version.atom == self._atom.number:
             return
-        self.env[version.name] = replace(
+        renewed = replace(
             version, unit=self._atom.unit, atom=self._atom.number, place=self.place(node), why=why
         )
+        self.names.put(renewed)
 
     # -- events
 
@@ -338,10 +376,10 @@ class CellWalker(Walker):
         """Treat a global random generator as an object that has a name: drawing changes it, a seed makes it new."""
         if event == "seeds":
             self.store(name, self.heap.fresh(), node)
-        elif name in self.env:
-            self._record(self.env[name], node)
+        elif (generator := self.names.get(name)) is not None:
+            self._record(generator, node)
             if self._atom.unit == SHARED:
-                self._renew(self.env[name], node, "is drawn from")
+                self._renew(generator, node, "is drawn from")
         elif self._atom.unit == SHARED:
             self._atom.events.append(("once", self.place(node), "a draw from a generator that has no seed"))
 
@@ -394,7 +432,7 @@ class CellWalker(Walker):
         return summary
 
     def _global_value(self, name: str, node: ast.AST) -> Value:
-        version = self.env.get(name)
+        version = self.names.get(name)
         return self.heap.fresh() if version is None or version.bound == "no" else version.value
 
 

@@ -95,6 +95,7 @@ class Heap:
 
     def __init__(self) -> None:
         self._holds: list[set[int]] = []
+        self._held_by: list[set[int]] = []
         self._codes: dict[int, set[Code]] = {}
         self._buffers: list[int] = []
         self._members: dict[int, set[int]] = {}
@@ -111,6 +112,9 @@ class Heap:
         """Make a region that may hold these."""
         region = len(self._holds)
         self._holds.append(set(holds))
+        self._held_by.append(set())
+        for held in self._holds[region]:
+            self._held_by[held].add(region)
         self._buffers.append(region)
         return region
 
@@ -127,7 +131,9 @@ class Heap:
     def link(self, holders: Iterable[int], value: Value) -> None:
         """Let each holder hold what is given, with the code in it."""
         for holder in holders:
-            self._holds[holder] |= value.top - {holder}
+            self._holds[holder] |= value.top
+            for held in value.top:
+                self._held_by[held].add(holder)
             if value.code:
                 self._codes.setdefault(holder, set()).update(value.code)
 
@@ -145,6 +151,16 @@ class Heap:
             todo += new
         return frozenset(seen)
 
+    def holders(self, regions: Iterable[int]) -> Regions:
+        """Return the regions and everything through which they can be got at."""
+        seen = set(regions)
+        todo = list(seen)
+        while todo:
+            new = self._held_by[todo.pop()] - seen
+            seen |= new
+            todo += new
+        return frozenset(seen)
+
     def codes(self, value: Value) -> Codes:
         """Return all code that may run through a value."""
         if not self._codes:
@@ -158,15 +174,17 @@ class Heap:
 
     def share_buffer(self, regions: Iterable[int]) -> None:
         """Say that these may be views of one memory."""
-        roots = sorted({self._buffers[region] for region in regions})
+        roots = {self._buffers[region] for region in regions}
         if len(roots) < 2:
             return
-        members: set[int] = set()
-        for root in roots:
-            members |= self._members.pop(root, {root})
-        for member in members:
-            self._buffers[member] = roots[0]
-        self._members[roots[0]] = members
+        # The small ones join the large one: views pile up on one base.
+        largest = max(sorted(roots), key=lambda root: len(self._members.get(root, ())))
+        members = self._members.setdefault(largest, {largest})
+        for root in roots - {largest}:
+            joining = self._members.pop(root, {root})
+            members |= joining
+            for member in joining:
+                self._buffers[member] = largest
 
     def buffer_mates(self, regions: Iterable[int]) -> Regions:
         """Return the regions and all that may be views of the same memory."""

@@ -212,8 +212,9 @@ class Literals:
 
 
 def _make_enum(name: str, members: dict[str, Any], module: str) -> type[enum.Enum]:
-    made: Any = enum.Enum(name, members, module=module)
-    return made  # type: ignore[no-any-return]
+    create: Any = enum.Enum
+    made: type[enum.Enum] = create(name, members, module=module)
+    return made
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

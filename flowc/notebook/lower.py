@@ -132,6 +132,10 @@ class _Lowering:
         self._tags = tags
         self._analysis = analysis
         self._steps = steps
+        self._control: dict[str, list[str]] = {}
+        for edge in steps.edges:
+            if edge.name is None:
+                self._control.setdefault(edge.consumer, []).append(edge.producer)
 
     def pipeline(self) -> Pipeline:
         tasks = [self._task(flow) for flow in self._flows()]
@@ -241,9 +245,7 @@ class _Lowering:
             producer = flow.inputs[names[0]].version.unit
             mates = self._steps.groups[producer, names[0]]
             inputs[port] = FromTask(task=producer, output="+".join(sorted(mates)))
-        control = [
-            edge.producer for edge in self._steps.edges if edge.consumer == flow.name and edge.name is None
-        ]
+        control = self._control.get(flow.name, [])
         data = {binding.task for binding in inputs.values() if isinstance(binding, FromTask)}
         after = tuple(name for name in dict.fromkeys((*tags.after, *control)) if name not in data)
         return Task(

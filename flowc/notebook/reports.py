@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from flowc.diagnostics import Diagnostic, Severity
 from flowc.errors import did_you_mean
@@ -144,7 +144,7 @@ class _Reporter:
                 yield self._say("FC026", message, Place(cell), "tag it as a step of its own", "note")
 
 
-def circles(notebook: Notebook, edges: list[Edge]) -> Iterator[Diagnostic]:
+def circles(notebook: Notebook, edges: Iterable[Edge]) -> Iterator[Diagnostic]:
     """Yield a diagnostic for a circle of steps, with the edges that close it."""
     needs: dict[str, dict[str, Edge]] = {}
     for edge in edges:

@@ -35,7 +35,6 @@ class StepFlow:
 
     name: str
     cells: tuple[int, ...]
-    last_atom: int = -1
     running: set[int] = field(default_factory=set)
     shared: dict[int, set[int]] = field(default_factory=dict)
     inputs: dict[str, Read] = field(default_factory=dict)
@@ -70,6 +69,9 @@ class _Resolution:
         self._flows = {
             name: StepFlow(name, tuple(sorted(cells))) for name, cells in analysis.cells_of.items() if cells
         }
+        self._by_cell: dict[int, list[Atom]] = {}
+        self._written: dict[str, list[Version]] = {}
+        self._setup = [atom for atom in analysis.atoms if atom.unit == SHARED and atom.setup]
         self._makers: dict[Code, Atom] = {}
         self._importable: set[Code] = set()
 
@@ -77,11 +79,10 @@ class _Resolution:
         self._find_makers()
         for atom in self._analysis.atoms:
             if atom.unit in self._flows:
-                flow = self._flows[atom.unit]
-                flow.final.update(atom.writes)
-            for flow in self._flows.values():
-                if atom.cell in flow.cells:
-                    flow.last_atom = max(flow.last_atom, atom.number)
+                self._flows[atom.unit].final.update(atom.writes)
+            self._by_cell.setdefault(atom.cell, []).append(atom)
+            for name, version in atom.writes.items():
+                self._written.setdefault(name, []).append(version)
         for flow in self._flows.values():
             self._gather(flow)
         for flow in self._flows.values():
@@ -105,7 +106,7 @@ class _Resolution:
     # -- what runs in a step, and what that reads
 
     def _gather(self, flow: StepFlow) -> None:
-        own = [atom for atom in self._analysis.atoms if atom.cell in flow.cells]
+        own = [atom for cell in flow.cells for atom in self._by_cell.get(cell, ())]
         self._run_in(flow, [*own, *self._setup_of(flow)])
 
     def _run_in(self, flow: StepFlow, atoms: Iterable[Atom]) -> None:
@@ -123,14 +124,8 @@ class _Resolution:
 
     def _setup_of(self, flow: StepFlow) -> list[Atom]:
         """Return the shared statements that set up the process, which each later step needs."""
-        return [
-            atom
-            for atom in self._analysis.atoms
-            if atom.unit == SHARED
-            and atom.setup
-            and atom.cell not in flow.cells
-            and atom.number < flow.last_atom
-        ]
+        last = flow.cells[-1]
+        return [atom for atom in self._setup if atom.cell not in flow.cells and atom.cell < last]
 
     def _take(self, flow: StepFlow, read: Read) -> Iterator[Atom]:
         """Note what a read needs; yield the statements that must then run in this step as well."""
@@ -167,11 +162,7 @@ class _Resolution:
         walker = self._analysis.walker
         summary = walker.summary_of(code)
         for name in (*summary.reads, *summary.binds):
-            versions = {
-                atom.writes[name]
-                for atom in self._analysis.atoms
-                if name in atom.writes and atom.unit != PARAMETER
-            }
+            versions = self._written.get(name, ())
             if (
                 name in summary.binds
                 or any(version.unit != SHARED for version in versions)

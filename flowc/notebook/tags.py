@@ -94,8 +94,11 @@ def gather_steps(
     """Return the steps by name, in order of their first cells, and the conflicts between cells."""
     problems: list[Diagnostic] = []
     steps: dict[str, StepTags] = {}
-    for name in dict.fromkeys(tagged.step for tagged in cells.values() if tagged.step):
-        own = {index: tagged for index, tagged in cells.items() if tagged.step == name}
+    by_step: dict[str, dict[int, Tagged]] = {}
+    for index, tagged in cells.items():
+        if tagged.step:
+            by_step.setdefault(tagged.step, {})[index] = tagged
+    for name, own in by_step.items():
         steps[name], wrong = _step(notebook, name, own)
         problems += wrong
     for step in steps.values():

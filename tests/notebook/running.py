@@ -131,11 +131,7 @@ def run_plainly(path: Path, pipeline: Pipeline, given: dict[str, Any] | None = N
     """Run all cells in one namespace from top to bottom, stopping at the first error, as a fresh kernel would."""
     notebook = read_notebook(path, path.parent)
     tagged, _ = read_tags(notebook)
-    steps = {
-        index: task.name
-        for task in pipeline.tasks
-        for index in _code(pipeline, task).cells
-    }
+    steps = {index: task.name for task in pipeline.tasks for index in _code(pipeline, task).cells}
     module = types.ModuleType("__main__")
     namespace = vars(module)
     namespace.update(_line_functions())
@@ -186,7 +182,9 @@ def _overridden(source: str, given: dict[str, Any]) -> str:
 
 def _run_cell(source: str, namespace: dict[str, Any]) -> None:
     tree = ast.parse(source)
-    last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = (
+        ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    )
     for part, mode in ((tree, "exec"), (last, "eval")):
         if part is None:
             continue

@@ -29,7 +29,9 @@ def _cases() -> list[Any]:
 
 def _edges(compiled: Compiled) -> list[str]:
     return sorted(
-        f"{edge.producer} -> {edge.consumer}: {edge.name}" if edge.name else f"{edge.producer} -> {edge.consumer}"
+        f"{edge.producer} -> {edge.consumer}: {edge.name}"
+        if edge.name
+        else f"{edge.producer} -> {edge.consumer}"
         for edge in compiled.edges
     )
 
@@ -42,7 +44,9 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
             explain_notebook(path, tmp_path)
         errors = [problem for problem in raised.value.diagnostics if problem.severity == "error"]
         assert sorted({problem.code for problem in errors}) == case["refused"]
-        assert [problem.source.cell for problem in errors if problem.source][: len(case.get("at", []))] == case.get("at", [])
+        assert [problem.source.cell for problem in errors if problem.source][
+            : len(case.get("at", []))
+        ] == case.get("at", [])
         return
     compiled = explain_notebook(path, tmp_path)
     warnings = sorted({problem.code for problem in compiled.diagnostics if problem.severity == "warning"})

@@ -54,24 +54,68 @@ def _two(template: str) -> st.SearchStrategy[str]:
 
 SIMPLE = st.sampled_from(
     [
-        "{x} = [{n}]", "{x} = {y}", "{x} = [{y}]", "{x} = [{y}, {z}]", "{x} = list({y})", "{x} = {y}[:]",
-        "{x} = {y} + {z}", "{x} = inner({y})", "{x}.append({n})", "{x}.append({y})", "{x} += [{n}]", "{x} += {y}[:2]",
-        "{x}.extend({y}[:2])", "{x}.insert(0, {y})", "{x}[:0] = [{n}]", "{x}.clear()", "{x}, {y} = {y}, {x}",
-        "push({x}, {n})", "{x} = same({y})", "{x} = pair({y}, {z})", "{x} = keep({y}, {z})", "{p} = Box({x})",
-        "{p}.v = {x}", "{x} = {p}.v", "{p}.add({n})", "{p}.v.append({n})", "{p} = {q}", "{p} = copy.copy({q})",
-        "{p} = copy.deepcopy({q})", "{x} = copy.deepcopy({y})", "{x} = {f}()", "{f}()", "{x} = [{f}()]",
-        "def {f}(): return {x}", "def {f}(): {x}.append({n}); return {x}", "def {f}(): return pair({x}, {y})",
-        "def {f}():\n    global {x}\n    {x} = [{n}]\n    return {y}", "{f} = lambda: {x}",
-        "h = make({x})", "m = {{'k': {x}}}", "{x} = m['k']",
-        "{x} = [v for v in {y} if v is not {z}]", "for i in range(2): {x}.append(i)",
-        "for v in ({x}, {y}): v.append({n})", "{x} = (t := {y})", "del {x}", "del {x}\n{x} = [{n}]",
+        "{x} = [{n}]",
+        "{x} = {y}",
+        "{x} = [{y}]",
+        "{x} = [{y}, {z}]",
+        "{x} = list({y})",
+        "{x} = {y}[:]",
+        "{x} = {y} + {z}",
+        "{x} = inner({y})",
+        "{x}.append({n})",
+        "{x}.append({y})",
+        "{x} += [{n}]",
+        "{x} += {y}[:2]",
+        "{x}.extend({y}[:2])",
+        "{x}.insert(0, {y})",
+        "{x}[:0] = [{n}]",
+        "{x}.clear()",
+        "{x}, {y} = {y}, {x}",
+        "push({x}, {n})",
+        "{x} = same({y})",
+        "{x} = pair({y}, {z})",
+        "{x} = keep({y}, {z})",
+        "{p} = Box({x})",
+        "{p}.v = {x}",
+        "{x} = {p}.v",
+        "{p}.add({n})",
+        "{p}.v.append({n})",
+        "{p} = {q}",
+        "{p} = copy.copy({q})",
+        "{p} = copy.deepcopy({q})",
+        "{x} = copy.deepcopy({y})",
+        "{x} = {f}()",
+        "{f}()",
+        "{x} = [{f}()]",
+        "def {f}(): return {x}",
+        "def {f}(): {x}.append({n}); return {x}",
+        "def {f}(): return pair({x}, {y})",
+        "def {f}():\n    global {x}\n    {x} = [{n}]\n    return {y}",
+        "{f} = lambda: {x}",
+        "h = make({x})",
+        "m = {{'k': {x}}}",
+        "{x} = m['k']",
+        "{x} = [v for v in {y} if v is not {z}]",
+        "for i in range(2): {x}.append(i)",
+        "for v in ({x}, {y}): v.append({n})",
+        "{x} = (t := {y})",
+        "del {x}",
+        "del {x}\n{x} = [{n}]",
         "try:\n    {x} = {y}\n    {x}.append(1 // (x - 1))\nexcept ZeroDivisionError:\n    {z} = {x}",
         "while len({x}) < 3:\n    {x} = {x} + [{n}]\n    if len({y}) > 2: break\n    {y}.append({n})",
         "match {x}:\n    case [first, *rest]: {y} = rest\n    case _: {y} = {z}",
         "with open('/dev/null') as file: {x} = [{n}]",
-        "x = len({x})", "x += 1", "print({x}, {y})", "print({x} is {y})", "print({p}.v, {q}.v)", "print({f}())", "print(x, i)",
-        "{p}.put({n})", "print(Box.shelf)",
-        "e = iter({x})", "{y} = [next(e, 0)]",
+        "x = len({x})",
+        "x += 1",
+        "print({x}, {y})",
+        "print({x} is {y})",
+        "print({p}.v, {q}.v)",
+        "print({f}())",
+        "print(x, i)",
+        "{p}.put({n})",
+        "print(Box.shelf)",
+        "e = iter({x})",
+        "{y} = [next(e, 0)]",
     ]
 ).flatmap(_two)
 
@@ -103,7 +147,9 @@ def test_a_pipeline_is_its_notebook(
         try:
             compiled = explain_notebook(path, Path(folder))
         except CompileError as error:
-            for code in sorted({problem.code for problem in error.diagnostics if problem.severity == "error"}):
+            for code in sorted(
+                {problem.code for problem in error.diagnostics if problem.severity == "error"}
+            ):
                 event(f"refused {code}")
             return
         plain = run_plainly(path, compiled.pipeline, {"flag": flag})
