@@ -60,16 +60,18 @@ def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; call
 
             if name is None and is_percent_notebook(path):
                 return compile(NotebookFile(path, root))
-            return Compiled(target, compile_file(path, name, root), root)
+            pipeline, diagnostics = compile_file(path, name, root)
+            return Compiled(target, pipeline, root, diagnostics)
         case PythonModule(module=module, name=name, root=root):
             # As `python -m` does. The console script's path begins with its own folder instead.
             sys.path.insert(0, str(Path.cwd()))
-            return Compiled(target, compile_module(module, name, root), root)
+            pipeline, diagnostics = compile_module(module, name, root)
+            return Compiled(target, pipeline, root, diagnostics)
         case NotebookFile(path=path, root=root):
             from flowc.notebook.lower import compile_notebook
 
-            pipeline, diagnostics = compile_notebook(path, root)
-            return Compiled(target, pipeline, root, tuple(diagnostics))
+            pipeline, warnings = compile_notebook(path, root)
+            return Compiled(target, pipeline, root, tuple(warnings))
         case IrFile(path=path):
             pipeline = load_pipeline(path)
             return Compiled(target, pipeline, _root_of_code(pipeline, path))
@@ -113,8 +115,8 @@ def run(
 def parse_arguments(compiled: Compiled, texts: Mapping[str, str], folder: Path) -> dict[str, Any]:
     """Return the arguments that a command line or a form gives as texts. Paths in them start from `folder`.
 
-    Raises UsageError with everything that is wrong: unknown parameters, values that don't fit, required
-    parameters without one. No secret is in it.
+    Raises UsageError with everything that is wrong: unknown parameters, values that don't fit. No secret is in
+    it. Parameters that are missing are the plan's business.
     """
     _import_code(compiled)
     known = {parameter.name: parameter for parameter in compiled.pipeline.parameters}
@@ -127,8 +129,6 @@ def parse_arguments(compiled: Compiled, texts: Mapping[str, str], folder: Path) 
             arguments[name] = _argument(known[name], text, folder)
         except UsageError as error:
             problems.append(f"parameter '{name}': {error.message}")
-    missing = [each for each in known.values() if each.required and each.name not in texts]
-    problems += [f"parameter '{each.name}' ({each.type}) has no value" for each in missing]
     if problems:
         title = f"pipeline '{compiled.pipeline.name}' can't run like this:"
         raise UsageError("\n  ".join((title, *problems)))

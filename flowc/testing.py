@@ -26,7 +26,8 @@ from flowc.store.metadata import Store, open_store
 def plan_file(path: Path, name: str | None = None, /, **arguments: Any) -> Plan:
     """Compile, check and plan the pipeline of this name in a Python file, or its only one."""
     root = find_root(path)
-    return make_plan(check_pipeline(compile_file(path, name, root)), arguments, root)
+    pipeline, diagnostics = compile_file(path, name, root)
+    return make_plan(check_pipeline(pipeline, diagnostics), arguments, root)
 
 
 class RecordingRunner:

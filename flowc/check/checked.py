@@ -27,7 +27,10 @@ def check_pipeline(pipeline: Pipeline, found: Sequence[Diagnostic] = ()) -> Chec
 
     Raises CompileError with everything, warnings included, where there is at least one error.
     """
-    diagnostics = (*found, *check_graph(pipeline), *check_ports(pipeline))
+    # What is wrong with a call already is not said again of the task that it became.
+    told = {diagnostic.source for diagnostic in found if diagnostic.severity == "error"} - {None}
+    own = (*check_graph(pipeline), *check_ports(pipeline))
+    diagnostics = (*found, *(diagnostic for diagnostic in own if diagnostic.source not in told))
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise CompileError(diagnostics)
     return CheckedPipeline(pipeline, topological_order(pipeline), diagnostics)

@@ -23,4 +23,5 @@ CODES: dict[str, str] = {
     "FC301": "a value or an output is not of the type that an input takes",
     "FC302": "a parameter's default is not of its type",
     "FC303": "a signature can't be a component's",
+    "FC401": "a task asks for more than the runner has",
 }

@@ -79,7 +79,7 @@ def _outputs(call: TaskCall) -> dict[str, Stored]:
         prepare_modules(call.code_base)
         returned: Any = notebook_step(call.component, call.code_base, inputs)
     else:
-        returned = load_code(call.code, call.code_base)(**inputs)
+        returned = load_code(call.code)(**inputs)
     held = held_outputs(call.component, returned)
     return {port.name: _saved(store, port, held[port.name]) for port in call.component.outputs}
 

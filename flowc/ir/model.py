@@ -6,6 +6,7 @@ code comes from a notebook, the cells are in the IR too; Python code is named by
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -176,14 +177,15 @@ class Pipeline(Frozen):
     cells: tuple[Cell, ...] = ()
     source: Source | None = None
 
+    @cached_property
+    def tasks_by_name(self) -> dict[str, Task]:
+        """The tasks by name."""
+        return {task.name: task for task in self.tasks}
+
     def task(self, name: str) -> Task:
         """Return the task of this name; KeyError where there is none."""
-        return next((task for task in self.tasks if task.name == name), None) or _missing(name)
+        return self.tasks_by_name[name]
 
     def component_of(self, task: Task) -> Component:
         """Return the component that a task runs."""
         return self.components[task.component]
-
-
-def _missing(name: str) -> Task:
-    raise KeyError(name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -12,34 +14,48 @@ from flowc.errors import CompileError, FlowcError, NotFoundError, did_you_mean
 from flowc.ir import Pipeline
 from flowc.project import relative_to_root
 from flowc.python.load import load_file
+from flowc.python.modules import is_own_file
 from flowc.python.pipeline import PipelineFunction
 
 
-def compile_file(path: Path, name: str | None, root: Path) -> Pipeline:
+Traced = tuple[Pipeline, tuple[Diagnostic, ...]]
+
+
+def compile_file(path: Path, name: str | None, root: Path) -> Traced:
     """Compile the pipeline of this name in a Python file, or the only one there is.
 
-    Raises NotFoundError where the file or the name is not there, CompileError for everything wrong in it.
+    Returns it with what is wrong with the calls in it. Raises NotFoundError where the file or the name is not
+    there, CompileError where the file can't be imported or tracing has to stop.
     """
-    file = relative_to_root(path, root)
-    try:
+    with _import_explained(root):
         module = load_file(path)
+    return find_pipeline(module, name, relative_to_root(path, root)).traced(root)
+
+
+def compile_module(module_name: str, name: str | None, root: Path) -> Traced:
+    """Compile the pipeline of this name in an importable module, or the only one there is; see `compile_file`."""
+    with _import_explained(root):
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if not f"{module_name}.".startswith(f"{error.name}."):
+                raise
+            hint = "the current folder is looked in too; a file is given as path/to/file.py"
+            raise NotFoundError(f"no module named '{error.name}'", hint=hint) from error
+    return find_pipeline(module, name, module_name).traced(root)
+
+
+@contextmanager
+def _import_explained(root: Path) -> Iterator[None]:
+    """Make a diagnostic of whatever importing the user's code raises, `sys.exit()` included."""
+    try:
+        yield
     except FlowcError:
         raise
     except SyntaxError as error:
-        raise CompileError([_syntax(error, file)]) from error
-    except Exception as error:
-        raise CompileError([_import_failed(error, path, file)]) from error
-    return find_pipeline(module, name, file).compile(root)
-
-
-def compile_module(module_name: str, name: str | None, root: Path) -> Pipeline:
-    """Compile the pipeline of this name in an importable module, or the only one there is."""
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        hint = "the current folder is looked in too; a file is given as path/to/file.py"
-        raise NotFoundError(f"no module named '{error.name}'", hint=hint) from error
-    return find_pipeline(module, name, module_name).compile(root)
+        raise CompileError([_syntax(error, root)]) from error
+    except (Exception, SystemExit) as error:
+        raise CompileError([_import_failed(error, root)]) from error
 
 
 def find_pipeline(module: ModuleType, name: str | None, where: str) -> PipelineFunction[..., object]:
@@ -61,15 +77,17 @@ def find_pipeline(module: ModuleType, name: str | None, where: str) -> PipelineF
     )
 
 
-def _syntax(error: SyntaxError, file: str) -> Diagnostic:
+def _syntax(error: SyntaxError, root: Path) -> Diagnostic:
+    file = relative_to_root(Path(error.filename), root) if error.filename else "<unknown>"
     source = Source(file=file, line=error.lineno, column=error.offset)
     return Diagnostic(code="FC020", message=f"not valid Python: {error.msg}", source=source)
 
 
-def _import_failed(error: Exception, path: Path, file: str) -> Diagnostic:
+def _import_failed(error: BaseException, root: Path) -> Diagnostic:
+    """Return the diagnostic of a failed import, at the project's own innermost line."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).resolve() == path.resolve()]
-    source = Source(file=file, line=own[-1].lineno if own else None)
+    own = [frame for frame in frames if is_own_file(Path(frame.filename), root)]
+    source = Source(file=relative_to_root(Path(own[-1].filename), root), line=own[-1].lineno) if own else None
     text = "".join(traceback.format_exception_only(error)).strip()
     hint = None
     if isinstance(error, ModuleNotFoundError):

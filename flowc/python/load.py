@@ -73,12 +73,13 @@ def _file_of(module: ModuleType) -> Path | None:
 
 def prepare_modules(code_base: CodeBase) -> None:
     """Import the project modules of a run, so that their classes and functions can be found by name."""
-    for file in code_base.modules.values():
-        load_file(code_base.root / file)
+    for name, file in code_base.modules.items():
+        # Asked before every task, so what is there already is recognised without a look at the disk.
+        if getattr(sys.modules.get(name), "__file__", None) != f"{code_base.root}/{file}":
+            load_file(code_base.root / file)
 
 
-def load_code(code: PythonCode, code_base: CodeBase) -> Callable[..., Any]:
-    """Return the plain function that a Python component stands for."""
-    prepare_modules(code_base)
+def load_code(code: PythonCode) -> Callable[..., Any]:
+    """Return the plain function that a Python component stands for; its module must have been prepared."""
     found = resolve_ref(f"{code.module}:{code.qualname}")
     return getattr(found, "function", found)  # type: ignore[no-any-return]

@@ -29,9 +29,13 @@ def _project_file(name: str, root: Path) -> str | None:
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None:
         return None
-    path = Path(file).resolve()
-    installed = any(path.is_relative_to(folder) for folder in _installed())
-    return relative_to_root(path, root) if path.is_relative_to(root) and not installed else None
+    return relative_to_root(Path(file), root) if is_own_file(Path(file), root) else None
+
+
+def is_own_file(path: Path, root: Path) -> bool:
+    """Say whether a file is the project's: below its root, and not installed there."""
+    path = path.resolve()
+    return path.is_relative_to(root) and not any(path.is_relative_to(folder) for folder in _installed())
 
 
 @lru_cache(maxsize=1)

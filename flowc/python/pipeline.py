@@ -15,7 +15,7 @@ from flowc.project import find_root
 from flowc.python.futures import Future, Futures, parameter_future
 from flowc.python.modules import project_modules
 from flowc.python.places import caller, definition
-from flowc.python.signature import bind, input_ports
+from flowc.python.signature import bind, descriptions, input_ports
 from flowc.python.tracing import Trace, current_trace, fail_together
 from flowc.types.flow import mismatch
 from flowc.types.paths import portable
@@ -73,7 +73,18 @@ class PipelineFunction(Generic[P, R]):
         return value
 
     def compile(self, root: Path | None = None) -> Pipeline:
-        """Trace the function and return the pipeline. Raises CompileError with all that is wrong."""
+        """Trace the function and return the pipeline. Raises CompileError where calls in it are wrong."""
+        pipeline, diagnostics = self.traced(root)
+        if diagnostics:
+            raise CompileError(diagnostics)
+        return pipeline
+
+    def traced(self, root: Path | None = None) -> tuple[Pipeline, tuple[Diagnostic, ...]]:
+        """Trace the function; return the pipeline and what is wrong with the calls in it.
+
+        A wrong call is still a task, without what was wrong, so that the checks can go on from there. Raises
+        CompileError where tracing has to stop, as when a future is used as a value.
+        """
         file = Path(inspect.getfile(self.function)).resolve()
         root = root or find_root(file)
         trace = Trace(root, file.parent)
@@ -84,9 +95,7 @@ class PipelineFunction(Generic[P, R]):
                 outputs = tuple(_outputs(returned, definition(self.function)))
             except CompileError as error:
                 raise fail_together(trace, error) from error
-        if trace.diagnostics:
-            raise CompileError(trace.diagnostics)
-        return Pipeline(
+        pipeline = Pipeline(
             name=self.name,
             description=inspect.getdoc(self.function) or "",
             parameters=tuple(self._parameters(file.parent, root)),
@@ -96,16 +105,23 @@ class PipelineFunction(Generic[P, R]):
             modules=project_modules(trace.components.values(), trace.tasks.values(), file, root),
             source=definition(self.function),
         )
+        return pipeline, tuple(trace.diagnostics)
 
     def _parameters(self, folder: Path, root: Path) -> Iterator[Parameter]:
         defaults = inspect.signature(self.function).parameters
+        described = descriptions(self.function)
         for port in self.ports:
             default = port.default
             if not port.required and not port.opaque and default is not None:
                 value = validated(port.type, defaults[port.name].default)
                 default = to_json(port.type, portable(port.type, value, folder, root))
             yield Parameter(
-                name=port.name, type=port.type, required=port.required, default=default, source=port.source
+                name=port.name,
+                type=port.type,
+                required=port.required,
+                default=default,
+                description=described.get(port.name, ""),
+                source=port.source,
             )
 
     def __repr__(self) -> str:

@@ -109,6 +109,16 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
         raise CompileError([diagnostic]) from error
 
 
+def descriptions(function: Callable[..., Any]) -> dict[str, str]:
+    """Return what is said of parameters by `Annotated[..., Field(description="...")]`, pydantic's own way."""
+    fields = (
+        (name, extra)
+        for name, hint in annotations_of(function).items()
+        for extra in getattr(hint, "__metadata__", ())
+    )
+    return {name: extra.description for name, extra in fields if getattr(extra, "description", None)}
+
+
 def bind(
     names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any], what: str
 ) -> tuple[dict[str, Any], Iterator[str]]:

@@ -78,7 +78,6 @@ def test_options_reach_the_parameters(flowc: Flowc, options: list[str], total: f
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ([], "parameter 'text' (Path) has no value"),
         (["--scael", "2"], "No such option '--scael'."),
         (["-p", "scal=2"], "no parameter 'scal'; did you mean 'scale'?"),
         (["-p", "scale"], "-p scale has no value"),
@@ -101,8 +100,14 @@ def test_everything_wrong_is_said_at_once(flowc: Flowc) -> None:
     assert [line.partition(":")[0].strip() for line in refused.err.splitlines() if "paramet" in line] == [
         "parameter 'scale'",
         "no parameter 'x'; its parameters are",
-        "parameter 'text' (Path) has no value",
     ]
+
+
+def test_a_parameter_without_a_value_is_a_diagnostic(flowc: Flowc) -> None:
+    refused = flowc("run", SUMS)
+    assert (refused.code, refused.out) == (3, "")
+    assert "error[FC109] parameter 'text' (Path) has no value" in refused.err
+    assert "hint: give it: --text VALUE" in refused.err
 
 
 def test_the_pipelines_options_come_after_the_target(flowc: Flowc) -> None:

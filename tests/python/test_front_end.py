@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from flowc.check import check_pipeline
 from flowc.errors import CompileError, NotFoundError, UsageError
 from flowc.ir import Constant, FromParameter, FromTask, FunctionRef, Output, Pipeline
-from flowc.python.compile import compile_file
+from flowc.python.compile import compile_file, compile_module
 
 PRELUDE = """
 from dataclasses import dataclass
@@ -60,7 +61,8 @@ def compiled(tmp_path: Path, request: pytest.FixtureRequest) -> Compile:
         stem = "m_" + "".join(c if c.isalnum() else "_" for c in request.node.name)
         path = tmp_path / f"{stem}.py"
         path.write_text(PRELUDE + textwrap.dedent(source), encoding="utf-8")
-        return compile_file(path, name, tmp_path)
+        pipeline, diagnostics = compile_file(path, name, tmp_path)
+        return check_pipeline(pipeline, diagnostics).pipeline
 
     return compile_body
 
@@ -259,6 +261,34 @@ def test_all_problems_come_at_once(compiled: Compile) -> None:
     assert [d.code for d in caught.value.diagnostics] == ["FC105", "FC301", "FC110"]
 
 
+def test_what_calls_and_what_edges_get_wrong_comes_together(compiled: Compile) -> None:
+    with pytest.raises(CompileError) as caught:
+        compiled("""
+            @pipeline
+            def main(n: str):
+                pair("x")
+                pair(n)
+                pair()
+        """)
+    assert [(d.code, d.source.line) for d in caught.value.diagnostics if d.source] == [
+        ("FC301", PRELUDE.count("\n") + 4),
+        ("FC301", PRELUDE.count("\n") + 5),
+        ("FC103", PRELUDE.count("\n") + 6),
+    ]
+
+
+def test_a_parameter_is_described_by_its_field(compiled: Compile) -> None:
+    pipeline = compiled("""
+        from typing import Annotated
+        from pydantic import Field
+
+        @pipeline
+        def main(n: Annotated[int, Field(ge=1, description="How many.")] = 3, m: int = 4):
+            number(n)
+    """)
+    assert [parameter.description for parameter in pipeline.parameters] == ["How many.", ""]
+
+
 @pytest.mark.parametrize(
     ("source", "says"),
     [
@@ -322,6 +352,7 @@ def test_a_target_that_is_no_pipeline(
         ("def f(:\n", "FC020", "not valid Python", 1),
         ("import os\n1 / 0\n", "FC021", "ZeroDivisionError: division by zero", 2),
         ("import nowhere_at_all\n", "FC021", "No module named 'nowhere_at_all'", 1),
+        ("import sys\n\nsys.exit(0)\n", "FC021", "SystemExit: 0", 3),
     ],
 )
 def test_a_file_that_can_not_be_imported(
@@ -335,7 +366,18 @@ def test_a_file_that_can_not_be_imported(
     assert diagnostic.code == code
     assert says in diagnostic.message
     assert diagnostic.source is not None
-    assert diagnostic.source.line == line
+    assert (diagnostic.source.file, diagnostic.source.line) == (path.name, line)
+
+
+def test_a_module_that_can_not_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "falls_over.py").write_text("x = 1\nraise RuntimeError('no')\n")
+    with pytest.raises(CompileError) as caught:
+        compile_module("falls_over", None, tmp_path)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, str(diagnostic.source)) == ("FC021", "falls_over.py:2")
+    with pytest.raises(NotFoundError, match="no module named 'nowhere_at_all'"):
+        compile_module("nowhere_at_all", None, tmp_path)
 
 
 def test_a_file_that_hides_another_module_is_refused(tmp_path: Path) -> None:
