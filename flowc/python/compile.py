@@ -17,7 +17,6 @@ from flowc.python.load import load_file
 from flowc.python.modules import is_own_file
 from flowc.python.pipeline import PipelineFunction
 
-
 Traced = tuple[Pipeline, tuple[Diagnostic, ...]]
 
 
