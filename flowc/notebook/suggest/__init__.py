@@ -5,6 +5,7 @@ Each module is a stage: `parts` (cells to parameters, shared code and work), `ro
 `copy` (the tags written into a copy of the file).
 """
 
+from flowc.notebook.suggest.copy import write_copy
 from flowc.notebook.suggest.propose import CellProposal, StepProposal, Suggestion, Taken, suggest_tags
 
-__all__ = ["CellProposal", "StepProposal", "Suggestion", "Taken", "suggest_tags"]
+__all__ = ["CellProposal", "StepProposal", "Suggestion", "Taken", "suggest_tags", "write_copy"]

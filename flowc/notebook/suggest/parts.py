@@ -16,7 +16,9 @@ from flowc.notebook.lines import plain_cell
 from flowc.notebook.model import Notebook
 from flowc.notebook.parameters import Assigned, read_parameters
 from flowc.notebook.tags import Part, Tagged, read_tags
-from flowc.notebook.versions import SHARED
+from flowc.notebook.versions import SHARED, Atom
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +72,29 @@ def _find_shared(parts: Parts, cells: Iterable[TaggedCell]) -> None:
 
 
 def _kind_of(tree: ast.Module) -> Part | None:
-    """Return the tag for a cell that seems to hold nothing but shared code: definitions, and calls that set things up.
+    """Return the tag for a cell that seems to hold nothing but shared code: definitions, with constants and set-up.
 
-    Whether a call does is the analysis's to say.
+    Whether a call only sets something up is the analysis's to say.
     """
-    imports = sum(isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body)
-    defines = sum(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in tree.body)
-    if not all(is_definition(node) or _is_set_up(node) for node in tree.body):
+    defines = any(isinstance(node, _DEFINITIONS) for node in tree.body)
+    imports = any(isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body)
+    rest = [node for node in tree.body if not is_definition(node) and not _is_set_up(node)]
+    if not all(map(_is_constant, rest)) or (rest and not defines and not imports):
         return None
-    return "functions" if defines > imports or not imports else "imports"
+    return "functions" if defines or not imports else "imports"
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    """Say whether a statement gives names values that cost nothing to make again."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            plain = all(isinstance(target, ast.Name) for target in targets)
+        case ast.AnnAssign(target=ast.Name(), value=ast.expr() as value):
+            plain = True
+        case _:
+            return False
+    calls = [part.func for part in ast.walk(value) if isinstance(part, ast.Call)]
+    return plain and all(isinstance(func, ast.Name) and func.id == "Path" for func in calls)
 
 
 def _is_set_up(node: ast.stmt) -> bool:
@@ -116,7 +132,7 @@ def _find_parameters(notebook: Notebook, parts: Parts, cells: Sequence[TaggedCel
 
 
 def _is_literal_cell(tree: ast.Module) -> bool:
-    """Say whether a cell only assigns values that a person could give; an empty list waits for something to be put in."""
+    """Say whether a cell only assigns what a person could give; an empty list waits for something to be put in."""
     for node in tree.body:
         match node:
             case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
@@ -148,11 +164,15 @@ def _analysed(parts: Parts, cells: Sequence[TaggedCell], parameters: Sequence[As
     """Analyse each work cell as a step of its own. What proves not to be shared code is work, too."""
     while True:
         analysis = analyse([TaggedCell(cell.plain, _alone(parts, cell)) for cell in cells], parameters)
-        impure = {atom.cell for atom in analysis.atoms if atom.unit != SHARED} & parts.shared.keys()
+        impure = {atom.cell for atom in analysis.atoms if not _is_shared(atom)} & parts.shared.keys()
         if not impure:
             return analysis
         for cell in impure:
             del parts.shared[cell]
+
+
+def _is_shared(atom: Atom) -> bool:
+    return atom.unit == SHARED and (atom.setup or is_definition(atom.node) or _is_constant(atom.node))
 
 
 def _alone(parts: Parts, cell: TaggedCell) -> Tagged:

@@ -18,23 +18,26 @@ STRONG, WEAK = 3, 1
 # Where two roles are equally strong, the one that comes first here: training a model says more than preparing it.
 _RANK: Final[tuple[Role, ...]] = ("train", "evaluate", "ingest", "transform", "serve", "validate")
 _CALLS: Final[tuple[tuple[Role, int, str], ...]] = (
-    ("ingest", STRONG, r"read_(csv|parquet|json|excel|feather|table|hdf|fwf|sql\w*|pickle|html|xml|orc|sas|stata)"),
-    ("ingest", STRONG, r"(load|fetch)_(?!model|weights|state|ext)\w+|make_(classification|regression|blobs|moons)"),
-    ("ingest", STRONG, r"loadtxt|genfromtxt|urlretrieve|open_dataset|scan_csv|scan_parquet|loadmat"),
-    ("transform", STRONG, r"train_test_split|get_dummies|fit_transform|fit_resample|to_categorical|pad_sequences"),
-    ("transform", STRONG, r"\w*(Scaler|Encoder|Imputer|Vectorizer|Binarizer|Discretizer|Normalizer)|PCA|ColumnTransformer"),
-    ("transform", STRONG, r"fillna|dropna|drop_duplicates|interpolate|ffill|bfill|merge|pivot|pivot_table|melt|explode"),
-    ("transform", WEAK, r"astype|drop|rename|replace|apply|assign|to_datetime|to_numeric|concat|join|map|cut|qcut|query"),
-    ("train", STRONG, r"fit|fit_predict|partial_fit|fit_generator|train_on_batch|backward|cross_val_score|cross_validate"),
+    ("ingest", STRONG, r"read_(csv|parquet|json|excel|feather|table|hdf|fwf|sql\w*|pickle|html|xml|orc)"),
+    ("ingest", STRONG, r"(load|fetch)_(?!model|weights|state|ext)\w+|loadtxt|genfromtxt|loadmat"),
+    ("ingest", STRONG, r"make_(classification|regression|blobs|moons)|urlretrieve|open_dataset|scan_\w+"),
+    ("transform", STRONG, r"\w*(Scaler|Encoder|Imputer|Vectorizer|Binarizer|Discretizer|Normalizer)"),
+    ("transform", STRONG, r"train_test_split|get_dummies|fit_transform|fit_resample|PCA|ColumnTransformer"),
+    ("transform", STRONG, r"fillna|dropna|drop_duplicates|interpolate|ffill|bfill|merge|pivot_table|melt"),
+    ("transform", STRONG, r"to_categorical|pad_sequences|explode"),
+    ("transform", WEAK, r"astype|drop|rename|replace|apply|assign|to_datetime|to_numeric|concat|join"),
+    ("transform", WEAK, r"map|cut|qcut|query|reshape"),
+    ("train", STRONG, r"fit|fit_predict|partial_fit|fit_generator|train_on_batch|backward"),
+    ("train", STRONG, r"cross_val_score|cross_validate"),
     ("train", WEAK, r"compile|GridSearchCV|RandomizedSearchCV|train"),
-    ("evaluate", STRONG, r"\w+_(score|error|loss)|score|evaluate|classification_report|confusion_matrix|auc|log_loss"),
-    ("evaluate", STRONG, r"(roc|precision_recall|det|calibration)_curve|\w*Display"),
+    ("evaluate", STRONG, r"\w+_(score|error|loss)|score|evaluate|classification_report|confusion_matrix"),
+    ("evaluate", STRONG, r"(roc|precision_recall|det|calibration)_curve|auc|\w*Display"),
     ("evaluate", WEAK, r"predict|predict_proba|decision_function|crosstab"),
     ("serve", STRONG, r"save|save_model|export|save_pretrained|push_to_hub|to_onnx"),
     ("serve", WEAK, r"dump|to_csv|to_parquet|to_pickle|to_json|to_excel|savez?|savetxt|write_table"),
-    ("validate", STRONG, r"validate|infer_schema|validate_statistics|DataFrameSchema|assert_\w+|expect_\w+"),
+    ("validate", STRONG, r"validate|infer_schema|validate_statistics|DataFrameSchema|expect_\w+"),
     ("validate", WEAK, r"describe|info|isna|isnull|duplicated|value_counts"),
-)  # fmt: skip
+)
 # Our users' own functions: their names are words, not an interface, so they only hint.
 _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     ("ingest", r"(load|read|fetch|get|download)_\w*(data|dataset|frame|df|images|texts?)"),
