@@ -103,6 +103,7 @@ class CellWalker(Walker):
         self._atom = Atom(-1, -1, -1, ast.Pass())
         self._running: list[tuple[Code, str]] = []
         self._triggered: set[Code] = set()
+        self._certain = True
         self._made_in: list[str] = []
 
     # -- atoms
@@ -201,8 +202,8 @@ class CellWalker(Walker):
             known = builtin(name)
             if known is not None:
                 return known
-            # In a `try`, not having the name may be what the code is there for.
-            if not self._raises:
+            # In a `try`, not having the name may be what the code is there for; a function may not be called yet.
+            if not self._raises and self._certain:
                 self._atom.unknown.append((name, self.place(node), self._via(), version))
             return self.heap.fresh()
         self._record(version, node)
@@ -290,6 +291,8 @@ class CellWalker(Walker):
         ):
             bound = "maybe"
         for version in there:
+            if version.value.stuck and not self._is_live(version):
+                continue
             if version.atom != self._atom.number and version not in self._atom.reads:
                 # Where another way was taken, the old version is still the one.
                 self._see_stale(version, self._atom.node)
@@ -311,7 +314,7 @@ class CellWalker(Walker):
             shown = reach & mates
             if self._atom.unit in (SHARED, version.unit):
                 self._renew(version, node, why)
-            elif not reach & regions and not self._in_one_memory(version, shown, mates):
+            elif shown - regions and not self._in_one_memory(version, shown, mates):
                 self._outdate(version, shown, node, why, view=True)
             elif self.marks.has_read(self._atom.unit, version):
                 loaded.append(version)
@@ -417,8 +420,10 @@ class CellWalker(Walker):
         if any(code is running for running, _ in self._running):
             return summary
         self._running.append((code, getattr(code.node, "name", "<lambda>")))
+        certain, self._certain = self._certain, self._certain and called
         for name in summary.reads:
             self.load(name, node)
+        self._certain = certain
         for event, _, detail in summary.notes:
             if called or event not in ("once", "output"):
                 self.note(event, node, detail)
@@ -452,12 +457,13 @@ def _changes_self(summary: Summary, method: Code) -> bool:
 
 
 def last_mentions(trees: Iterable[tuple[int, ast.Module]]) -> dict[str, float]:
-    """Return for each name the last cell that mentions it; a function that does may be called at any time."""
+    """Return for each name the last cell that reads it; a function that does may be called at any time."""
     last: dict[str, float] = {}
     for cell, tree in trees:
         own = {node for node in own_nodes(tree) if isinstance(node, ast.Name)}
+        changed = {node.target for node in ast.walk(tree) if isinstance(node, ast.AugAssign)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Name) and (node in changed or not isinstance(node.ctx, ast.Store)):
                 seen = float(cell) if node in own else float("inf")
                 last[node.id] = max(seen, last.get(node.id, -1))
     return last

@@ -44,7 +44,7 @@ _WIDEST = 10_000
 
 
 def register_definitions(code_base: CodeBase) -> types.ModuleType:
-    """Register a new, empty module for the notebook's definitions; that of an earlier step is gone."""
+    """Register a new, empty module for the definitions of a notebook's step; that of an earlier step is gone."""
     if code_base.notebook is None:
         raise RunnerError("a notebook's step came without its notebook")
     name = definitions_module(code_base.notebook)
@@ -142,7 +142,9 @@ class _Step:
         """Return what a port gives: a value, a Bundle for several names, or Unbound."""
         names = port.split("+")
         values = {name: self._leaving(name, optional) for name in names}
-        return Bundle(values) if len(names) > 1 else values[port]
+        # Codecs for plain data write a list twice that is there twice; a pickle keeps it one.
+        alone = len(names) == 1 and not _holds_twice(values[port], set())
+        return values[port] if alone else Bundle(values)
 
     def _leaving(self, name: str, optional: bool) -> Any:
         if name not in self._namespace:
@@ -185,6 +187,17 @@ def _is_result(value: Any, depth: int = 0) -> bool:
     if isinstance(value, type | types.ModuleType | types.FunctionType):
         return False
     return type(value).__module__.partition(".")[0] in _KEPT_MODULES
+
+
+def _holds_twice(value: Any, seen: set[int]) -> bool:
+    """Say whether plain containers hold one list, dict or set in two places, or themselves."""
+    if type(value) not in (list, dict, tuple, set):
+        return False
+    if id(value) in seen:
+        return True
+    if type(value) is not tuple:
+        seen.add(id(value))
+    return any(_holds_twice(item, seen) for item in (value.values() if isinstance(value, dict) else value))
 
 
 @contextmanager

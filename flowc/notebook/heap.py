@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 
 Regions = frozenset[int]
 NOTHING: Regions = frozenset()
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp
+CodeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp | ast.ClassDef | ast.Call
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Code:
     """A function or class of the notebook, whose body may run whenever it can be got at.
 
-    `captured` are the names that it takes from the functions around it. A class has `methods` and `bases`.
+    A `nested` one is made inside a function, from which it takes the names `captured`. A class has `methods` and
+    `bases`; one that a call makes (namedtuple) has the call as its node.
     """
 
-    node: FunctionNode | ast.ClassDef
+    node: CodeNode
     captured: frozenset[str] = frozenset()
+    nested: bool = False
     methods: dict[str, Code] = field(default_factory=dict)
     bases: tuple[Code, ...] = ()
     foreign_bases: bool = False
@@ -52,7 +54,7 @@ class Value:
     `top` are the regions it may be, and with `exact` it is one of them, not a part of one. `code` may run through
     it; `callee` is the very function or class it is, `instance` the class it is an instance of. `path` is the
     dotted import path of a module or of something in one; `kind` the effects table's word for its type; `stuck`
-    says why it can't cross a step.
+    says why it can't cross a step. `parts` are a tuple's items, where it was written as one.
     """
 
     top: Regions = NOTHING
@@ -63,6 +65,7 @@ class Value:
     instance: Code | None = None
     exact: bool = True
     stuck: str | None = None
+    parts: tuple[Value, ...] | None = None
 
 
 IMMUTABLE = Value()
@@ -86,8 +89,15 @@ def joined(values: Iterable[Value]) -> Value:
             result.instance if result.instance is value.instance else None,
             result.exact and value.exact,
             result.stuck or value.stuck,
+            _joined_parts(result.parts, value.parts),
         )
     return result
+
+
+def _joined_parts(one: tuple[Value, ...] | None, other: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return tuple(joined(pair) for pair in zip(one, other, strict=True))
 
 
 class Heap:
@@ -127,6 +137,17 @@ class Heap:
             code |= part.code
             stuck = stuck or part.stuck
         return Value(frozenset((self.new(held),)), frozenset(code), kind, stuck=stuck)
+
+    def foreign(self, *parts: Value, kind: str | None = None, stuck: str | None = None) -> Value:
+        """Return a new object made elsewhere: besides what it is given it may hold objects of its own.
+
+        Tables and arrays hold numbers, and share them with their views, not by reference.
+        """
+        if kind in ("array", "frame"):
+            return self.fresh(*parts, kind=kind, stuck=stuck)
+        inner = self.new()
+        self.link((inner,), Value(frozenset((inner,))))
+        return self.fresh(*parts, Value(frozenset((inner,))), kind=kind, stuck=stuck)
 
     def link(self, holders: Iterable[int], value: Value) -> None:
         """Let each holder hold what is given, with the code in it."""

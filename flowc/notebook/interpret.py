@@ -137,6 +137,8 @@ class Walker(ABC):
     def captured(self, node: ast.AST) -> frozenset[str]:
         """Return the names that a function made here takes from functions around it."""
 
+    nested = False
+
     def capture(self, function: Value, code: Code) -> None:
         """Let a function hold what it takes from the functions around it."""
 
@@ -243,7 +245,10 @@ class Walker(ABC):
             if context.top and context.kind not in ("file",):
                 self.change(context.top, item.context_expr, "is entered by 'with'")
             if item.optional_vars is not None:
-                self._assign(item.optional_vars, self._anything((context,), known=True), None)
+                entered = self._anything((context,), known=True)
+                self._assign(
+                    item.optional_vars, replace(entered, stuck=context.stuck, kind=context.kind), None
+                )
         if not swallows:
             self.walk(node.body)
             return
@@ -366,7 +371,7 @@ class Walker(ABC):
             paths = [base.path or "" for base in bases]
             is_enum = any(path.startswith("enum.") for path in paths) or any(base.is_enum for base in own)
             foreign = any(base.callee is None for base in bases) or bool(node.keywords)
-            self._codes[node] = Code(node, frozenset(), methods, own, foreign, is_enum)
+            self._codes[node] = Code(node, frozenset(), self.nested, methods, own, foreign, is_enum)
         return self._codes[node]
 
     def _do_Return(self, node: ast.Return) -> None:
@@ -472,9 +477,16 @@ class Walker(ABC):
             for target, part, one in zip(targets, parts, [self._quiet(part) for part in parts], strict=True):
                 self._assign(target, one if one is not None else self._next(value), part)
             return
+        starred = any(isinstance(target, ast.Starred) for target in targets)
+        if value.parts is not None and len(value.parts) == len(targets) and not starred:
+            for target, one in zip(targets, value.parts, strict=True):
+                self._assign(target, one, None)
+            return
         self._consume(value, targets[0] if targets else None)
+        # What a library's call has just made and nobody else has are objects of their own, one for each name.
+        apart = value.kind == "parts" and isinstance(written, ast.Call)
         for target in targets:
-            self._assign(target, self._next(value), None)
+            self._assign(target, self.heap.foreign() if apart else self._next(value), None)
 
     def _quiet(self, node: ast.expr) -> Value | None:
         """Return the value of a plain name or constant once more, without walking it as a read of its own."""
@@ -595,7 +607,9 @@ class Walker(ABC):
         parts = [self.value(part) for part in node.elts]
         if not any(part.top or part.code for part in parts):
             return replace(IMMUTABLE, kind="tuple", stuck=next((p.stuck for p in parts if p.stuck), None))
-        return self.heap.fresh(*parts, kind="tuple")
+        made = self.heap.fresh(*parts, kind="tuple")
+        starred = any(isinstance(part, ast.Starred) for part in node.elts)
+        return made if starred else replace(made, parts=tuple(parts))
 
     def _of_List(self, node: ast.List) -> Value:
         return self.heap.fresh(*map(self.value, node.elts), kind="list")
@@ -625,7 +639,7 @@ class Walker(ABC):
 
     def _made(self, node: Any, held: list[Value]) -> Value:
         if node not in self._codes:
-            self._codes[node] = Code(node, self.captured(node))
+            self._codes[node] = Code(node, self.captured(node), self.nested)
         code = self._codes[node]
         value = self.heap.fresh(*held)
         self.heap.functions |= value.top
@@ -734,6 +748,8 @@ class Walker(ABC):
         else:
             callee = self.value(node.func)
         arguments = self._arguments(node)
+        if callee.kind == "factory":
+            return self._call_unknown(callee, arguments, node, known=True)
         if callee.path is not None:
             return self._call_path(callee.path, receiver, arguments, node)
         if callee.callee is not None:
@@ -789,7 +805,7 @@ class Walker(ABC):
         if code.is_enum:
             return Value(code=cls.code)
         attributes = self.heap.element(cls)
-        instance = self.heap.fresh(*arguments.values(), attributes)
+        instance = self.heap.foreign(*arguments.values(), attributes)
         instance = replace(instance, code=cls.code | instance.code, instance=code)
         for name in ("__init__", "__post_init__", "__new__"):
             method = code.method(name)
@@ -831,7 +847,10 @@ class Walker(ABC):
         effect = self.table.method(receiver.kind, name)
         return joined([*results, self._affect(effect, name, receiver, arguments, node)])
 
-    def _call_unknown(self, callee: Value, arguments: Arguments, node: ast.Call) -> Value:
+    def _call_unknown(
+        self, callee: Value, arguments: Arguments, node: ast.Call, *, known: bool = False
+    ) -> Value:
+        """Call something that may be any of the functions in a value, and if not `known` also a stranger."""
         self._run_callbacks(arguments, callee, node)
         everything = joined((*arguments.values(), callee))
         results = []
@@ -840,8 +859,11 @@ class Walker(ABC):
             for target in targets:
                 count = len(_parameters(target))
                 results.append(self.run(target, callee, Arguments((everything,) * count, loose=True), node))
-        self.note("once", node, "what is called here")
         values = (callee, *arguments.values())
+        # Only functions of the notebook: what they do has been seen.
+        if known or (callee.top and callee.top <= self.heap.functions):
+            return joined([*results, self._anything(values, known=True)])
+        self.note("once", node, "what is called here")
         self.change(self.heap.deep(everything.top), node, "goes to a function that is not known")
         return joined([*results, self._anything(values, known=False)])
 
@@ -888,6 +910,9 @@ class Walker(ABC):
         for generator in effect.seeds:
             self.note("seeds", node, generator)
         result = self._result(effect, receiver, arguments)
+        if effect.definition:
+            code = self._codes.setdefault(node, Code(node))
+            return replace(result, kind="factory", code=result.code | {code}, path=None)
         inside = self.heap.codes(joined((*arguments.values(), *((receiver,) if receiver else ()))))
         return replace(result, code=result.code | inside) if inside and effect.result != "value" else result
 
@@ -942,13 +967,13 @@ class Walker(ABC):
             case "value":
                 return replace(IMMUTABLE, kind=effect.kind, stuck=effect.stuck)
             case "fresh":
-                return self.heap.fresh(kind=effect.kind, stuck=effect.stuck)
+                return self.heap.foreign(kind=effect.kind, stuck=effect.stuck)
             case "holds":
                 parts = [joined((value, self._next(value))) for value in values]
-                return self.heap.fresh(*parts, kind=effect.kind, stuck=effect.stuck)
+                return self.heap.foreign(*parts, kind=effect.kind, stuck=effect.stuck)
             case "view":
-                seen = self.heap.view(values[0], effect.kind) if values else self.heap.fresh(kind=effect.kind)
-                return seen if seen.top else self.heap.fresh(*values, kind=effect.kind)
+                seen = self.heap.view(values[0], effect.kind) if values else IMMUTABLE
+                return seen if seen.top else self.heap.foreign(*values, kind=effect.kind)
             case "self" if receiver is not None:
                 return receiver
             case "element":
@@ -962,7 +987,7 @@ class Walker(ABC):
         everything = joined(parts)
         reach = self.heap.reach(everything.top)
         views = self.heap.view(everything)
-        top = self.heap.fresh(*parts).top | views.top | reach
+        top = self.heap.foreign(*parts).top | views.top | reach
         return Value(top, self.heap.codes(everything), None if known else "opaque", exact=False)
 
     # -- iteration

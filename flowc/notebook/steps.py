@@ -95,13 +95,16 @@ class _Resolution:
 
     def _find_makers(self) -> None:
         for atom in self._analysis.atoms:
+            if atom.unit != SHARED:
+                continue
             for version in atom.writes.values():
-                code = version.value.callee
-                if code is None or atom.unit != SHARED:
-                    continue
-                self._makers.setdefault(code, atom)
-                if getattr(code.node, "name", None) == version.name:
-                    self._importable.add(code)
+                made = [code for code in version.value.code if isinstance(code.node, ast.Call)]
+                if version.value.callee is not None:
+                    made.append(version.value.callee)
+                for code in made:
+                    self._makers.setdefault(code, atom)
+                    if getattr(code.node, "name", version.name) == version.name:
+                        self._importable.add(code)
 
     # -- what runs in a step, and what that reads
 
@@ -152,7 +155,7 @@ class _Resolution:
                     yield maker
             if code in self._importable:
                 continue
-            if code.is_class or version.value.callee is code and not isinstance(code.node, ast.Lambda):
+            if code.is_class or not (code.nested or isinstance(code.node, ast.Lambda | ast.GeneratorExp)):
                 self._made_inside(version, read, code)
             elif (name := self._unstable_global(code)) is not None:
                 self._made_inside(version, read, code, name)
@@ -185,7 +188,7 @@ class _Resolution:
             )
             if version.value.stuck:
                 self._stuck(read, flow)
-            if version.value.callee is not None and version.why != "is defined":
+            if version.value.callee in self._importable and version.why != "is defined":
                 self._changed_definition(read, flow)
 
     def _add_results(self) -> None:

@@ -72,6 +72,8 @@ def signature(value: Value | None) -> Any:
 class FunctionWalker(Walker):
     """Walks one function's body."""
 
+    nested = True
+
     def __init__(self, summaries: Summaries, code: Code, peek: Peek) -> None:
         super().__init__(Heap(), summaries.table, summaries.codes)
         self.summary = Summary(self.heap)
@@ -88,7 +90,7 @@ class FunctionWalker(Walker):
     def walk_function(self) -> None:
         """Go through the parameters and the body, and finish the summary."""
         node = self._code.node
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ClassDef | ast.Call):
             return
         if isinstance(node, ast.GeneratorExp):
             self._results += self._comprehended(node, [node.elt])
@@ -286,7 +288,13 @@ def apply(
                 regions[region] = _origin_regions(origin, given, function, heap, load_global, node)
         return regions[region]
 
-    result = Value(frozenset().union(*(outside(region) for region in summary.result.top)))
+    def placed(value: Value) -> Value:
+        """Return a value of the summary as it is here."""
+        top = frozenset().union(*(outside(region) for region in value.top))
+        parts = None if value.parts is None else tuple(map(placed, value.parts))
+        return replace(value, top=top, parts=parts)
+
+    result = placed(summary.result)
     for region, origin in list(summary.origins.items()):
         new = summary.heap.held((region,)) - {region}
         extra = [held for held in new if summary.origins.get(held) != (origin[0], origin[1], True)]
@@ -302,9 +310,8 @@ def apply(
             changed = outside(region) - heap.functions if held else outside(region)
             walker.change(changed, node, why, buffers=buffers)
     for name, value in list(summary.binds.items()):
-        top = frozenset().union(*(outside(region) for region in value.top))
-        walker.store_global(name, replace(value, top=top), node)
-    return replace(summary.result, top=result.top, code=summary.result.code)
+        walker.store_global(name, placed(value), node)
+    return result
 
 
 def _share_buffers(
