@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from flowc.notebook.dataflow import CellWalker, last_mentions
+from flowc.notebook.dataflow import CellWalker, RegionKey, last_mentions
 from flowc.notebook.effects import effects_table
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value
 from flowc.notebook.lines import PlainCell
@@ -79,15 +79,15 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
     mentions = last_mentions((cell.index, cell.plain.tree) for cell in cells)
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})
-    entangled: frozenset[int] = frozenset()
+    entangled: frozenset[RegionKey] = frozenset()
     for _ in range(_MOST_ROUNDS):
         walker = CellWalker(effects_table(), codes, entangled, mentions, star_names)
         result = _Round(walker, cells, parameters).walk()
-        hazards = walker.marks.hazards | _compared(result)
+        hazards = walker.keys(walker.marks.hazards | _compared(result))
         if hazards <= entangled:
             break
         entangled |= hazards
-    result.entangled = entangled
+    result.entangled = walker.entangled
     return result
 
 

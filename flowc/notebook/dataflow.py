@@ -21,6 +21,8 @@ from flowc.notebook.names import Layer, Names
 from flowc.notebook.summaries import Summaries, Summary, apply, own_nodes
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Bound, Place, Read, Version
 
+# A region's statement, whether it was walked as shared code, and its place among those made there.
+RegionKey = tuple[int, bool, int]
 _IMPURE: frozenset[Event] = frozenset(("once", "output", "writes", "waits", "dynamic"))
 _QUIET_DUNDERS = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"))
 
@@ -40,7 +42,7 @@ class _Marks:
     """What a walk has found so far, apart from the state of names. All of it can be undone to a mark."""
 
     def __init__(self) -> None:
-        self.stale: dict[Version, Stale] = {}
+        self.stale: dict[Version, tuple[Stale, ...]] = {}
         self.hazards: set[int] = set()
         self.views: list[tuple[Version, Place, Stale]] = []
         self._read_by: dict[str, set[Version]] = defaultdict(set)
@@ -59,11 +61,9 @@ class _Marks:
             self._undo.append(lambda: versions.discard(version))
 
     def outdate(self, version: Version, stale: Stale) -> None:
-        known = self.stale.get(version)
-        self.stale[version] = stale
-        self._undo.append(
-            lambda: self.stale.pop(version) if known is None else self.stale.update({version: known})
-        )
+        known = self.stale.get(version, ())
+        self.stale[version] = (*known, stale)
+        self._undo.append(lambda: self.stale.update({version: known}))
 
     def endanger(self, regions: Iterable[int]) -> None:
         new = set(regions) - self.hazards
@@ -89,14 +89,16 @@ class CellWalker(Walker):
         self,
         table: EffectsTable,
         codes: dict[ast.AST, Code],
-        entangled: frozenset[int],
+        entangled: frozenset[RegionKey],
         last_mention: dict[str, float],
         star_names: Callable[[str], Sequence[str] | None],
     ) -> None:
         super().__init__(Heap(), table, codes)
         self.names = Names(self.heap)
         self.marks = _Marks()
-        self._entangled = entangled
+        self._entangled_keys = entangled
+        self._entangled: set[int] = set()
+        self._keys: list[RegionKey] = []
         self._last_mention = last_mention
         self._star_names = star_names
         self._summaries = Summaries(table, codes)
@@ -105,6 +107,7 @@ class CellWalker(Walker):
         self._triggered: set[Code] = set()
         self._certain = True
         self._made_in: list[str] = []
+        self._first_region = 0
 
     # -- atoms
 
@@ -153,6 +156,7 @@ class CellWalker(Walker):
         self._atom = atom
         self._triggered = set()
         self._mark_regions()
+        self._first_region = len(self.heap)
 
     def _end(self) -> None:
         self._mark_regions()
@@ -165,7 +169,23 @@ class CellWalker(Walker):
         self.names.commit()
 
     def _mark_regions(self) -> None:
-        self._made_in += [self._atom.unit] * (len(self.heap) - len(self._made_in))
+        """Give the regions made since the last time a key that they have in every round, and see who is entangled."""
+        for region in range(len(self._keys), len(self.heap)):
+            shared = self._atom.unit == SHARED
+            key = (self._atom.number, shared, region - self._first_region)
+            self._keys.append(key)
+            self._made_in.append(self._atom.unit)
+            if key in self._entangled_keys:
+                self._entangled.add(region)
+
+    def keys(self, regions: Iterable[int]) -> frozenset[RegionKey]:
+        """Return names of regions that hold in every round."""
+        return frozenset(self._keys[region] for region in regions)
+
+    @property
+    def entangled(self) -> frozenset[int]:
+        """The regions of this round that are entangled."""
+        return frozenset(self._entangled)
 
     def _carry_entangled(self) -> None:
         """Let this step take over, and pass on, every name that shares an entangled object with one of its own."""
@@ -217,13 +237,11 @@ class CellWalker(Walker):
             self._atom.reads[version] = Read(version, self.place(node), self._via())
 
     def _see_stale(self, version: Version, node: ast.AST) -> None:
-        stale = self.marks.stale.get(version)
-        if stale is None:
-            return
-        if stale.view:
-            self.marks.see_view(version, self.place(node), stale)
-        else:
-            self.marks.endanger(stale.regions)
+        for stale in self.marks.stale.get(version, ()):
+            if stale.view:
+                self.marks.see_view(version, self.place(node), stale)
+            else:
+                self.marks.endanger(stale.regions)
 
     def _via(self) -> str | None:
         return self._running[-1][1] if self._running else None
@@ -351,6 +369,8 @@ class CellWalker(Walker):
 
     def _renew(self, version: Version, node: ast.AST, why: str) -> None:
         """Make a new version of a name whose object has changed."""
+        if version.atom != self._atom.number:
+            self._see_stale(version, node)
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
         self.marks.read(self._atom.unit, version)

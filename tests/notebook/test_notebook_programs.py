@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -120,6 +122,80 @@ SIMPLE = st.sampled_from(
 ).flatmap(_two)
 
 
+TABLES = """\
+import numpy as np
+import pandas as pd
+def frame(k): return pd.DataFrame({"a": [k, 2.0, None], "b": [1.0, k, 3.0]})
+def grown(df, k):
+    df["c"] = k
+    return df
+def scaled(x, k): return x * k
+def zeroed(x):
+    x[0] = 0
+    return x
+def both(df): return df[df.b > 1], df["b"]
+"""
+TABLES_START = "t, u = frame(1.0), frame(2.0)\nv, w = np.arange(4.0), np.ones(4)\ns = [v]"
+_table = st.sampled_from(["t", "u"])
+_array = st.sampled_from(["v", "w"])
+TABLE_STATEMENT = st.sampled_from(
+    [
+        "{t} = frame({n}.0)",
+        "{t} = {u}",
+        "{t} = {u}.copy()",
+        "{t} = {u}.dropna()",
+        "{t}['c'] = {n}",
+        "{t}['b'] = {t}['b'] + {n}",
+        "{t} = grown({u}, {n})",
+        "grown({t}, {n})",
+        "{t}.loc[0, 'b'] = {n}",
+        "{t}.loc[{t}.b > 1, 'b'] = {n}",
+        "{t}.drop(columns='b', errors='ignore', inplace=True)\n{t}['b'] = 1.0",
+        "{t}.fillna({n}, inplace=True)",
+        "{t} = {u}[{u}.b > {n}]",
+        "{t} = {u}[['a', 'b']]",
+        "{t}, y = both({u})",
+        "y = {t}['b']",
+        "y = {t}.b.values",
+        "{t} = {u}.assign(b={n}.0)",
+        "{t} = pd.concat([{t}, {u}])[:4]",
+        "{v} = np.arange({n}.0, {n}.0 + 4)",
+        "{v} = {w}",
+        "{v} = {w}.copy()",
+        "{v} = {w}[:]",
+        "{v} = {w}[::-1]",
+        "{v} = {w}.reshape(2, 2).ravel()",
+        "{v} = scaled({w}, {n})",
+        "{v} = zeroed({w})",
+        "zeroed({v})",
+        "{v}[0] = {n}",
+        "{v} += {n}",
+        "{v} = {v} + {w}",
+        "{v}[{v} > 1] = {n}",
+        "{v} = {w}[{w} > 1]\n{v} = np.resize({v}, 4)",
+        "np.copyto({v}, {w})",
+        "np.add({v}, {w}, out={v})",
+        "{v} = np.asarray({w})",
+        "{v}.sort()",
+        "{v} = np.sort({w})",
+        "s = [{v}, {w}]",
+        "s.append({v})",
+        "s[0][1] = {n}",
+        "{v} = s[0]",
+        "for r in s: r[0] = {n}",
+        "q, r = {v}[:2], {v}[2:]\nq[0] = r[0]",
+        "print({t}.b.sum(), {v}.sum())",
+        "print({t}.shape, {v})",
+        "m = {{'t': {t}, 'v': {v}}}",
+        "{v} = m['v']",
+        "m['v'][0] = {n}",
+        "rng = np.random.default_rng({n})",
+        "{v} = rng.normal(size=4)",
+        "g = np.random.default_rng({n}).normal(size=4)\n{v} = g",
+    ]
+).flatmap(lambda template: _filled(template, t=_table, u=_table, v=_array, w=_array, n=_number))
+
+
 def _indented(text: str) -> str:
     return "\n".join("    " + line for line in text.split("\n"))
 
@@ -129,6 +205,7 @@ CONDITIONAL = st.tuples(SIMPLE, SIMPLE).map(
 )
 STATEMENT = st.one_of(SIMPLE, SIMPLE, SIMPLE, CONDITIONAL)
 CELL = st.tuples(st.integers(0, 3), st.lists(STATEMENT, min_size=1, max_size=3).map("\n".join))
+TABLE_CELL = st.tuples(st.integers(0, 4), st.lists(TABLE_STATEMENT, min_size=1, max_size=2).map("\n".join))
 MANY = int(os.environ.get("FLOWC_PROGRAMS", "150"))
 
 
@@ -142,7 +219,29 @@ def test_a_pipeline_is_its_notebook(
     notebook = [["parameters", "flag = True"], ["functions", PRELUDE], ["step:start", START]]
     notebook += [[f"step:s{step}", source] for step, source in cells]
     notebook.append(["step:end", END + (COMPARE if compare else "")])
-    with tempfile.TemporaryDirectory() as folder:
+    _compare(notebook, {"flag": flag})
+
+
+@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(TABLE_CELL, min_size=2, max_size=8), st.booleans())
+def test_tables_and_arrays_in_a_pipeline_are_those_of_its_notebook(
+    cells: list[tuple[int, str]], in_order: bool
+) -> None:
+    if in_order:
+        cells = sorted(cells, key=lambda cell: cell[0])
+    notebook = [
+        ["functions", TABLES],
+        ["step:start", TABLES_START + "\nm = {'t': t, 'v': v}\nrng = np.random.default_rng(0)"],
+    ]
+    notebook += [[f"step:s{step}", source] for step, source in cells]
+    notebook.append(["step:end", "print(t, u, v, w, s, m['v'], rng.normal())"])
+    _compare(notebook, {})
+
+
+def _compare(notebook: list[list[str]], parameters: dict[str, Any]) -> None:
+    """Assert that a notebook prints as a pipeline what it prints from top to bottom, or is refused."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         path = write_cells(Path(folder), notebook)
         try:
             compiled = explain_notebook(path, Path(folder))
@@ -152,8 +251,8 @@ def test_a_pipeline_is_its_notebook(
             ):
                 event(f"refused {code}")
             return
-        plain = run_plainly(path, compiled.pipeline, {"flag": flag})
-        piped = run_pipeline(compiled.pipeline, Path(folder), {"flag": flag})
+        plain = run_plainly(path, compiled.pipeline, parameters)
+        piped = run_pipeline(compiled.pipeline, Path(folder), parameters)
     if plain.errors:
         event("fails in a kernel too")
         return
