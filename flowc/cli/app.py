@@ -72,8 +72,9 @@ def run_command(args: Sequence[str]) -> int:
     try:
         return _exit_code(args)
     except BrokenPipeError:
-        _discard_output()
         return _OUTPUT_CLOSED
+    finally:
+        _discard_unwritten()
 
 
 def _exit_code(args: Sequence[str]) -> int:
@@ -98,8 +99,12 @@ def _color() -> bool | None:
     return False if os.environ.get("NO_COLOR") else None
 
 
-def _discard_output() -> None:
-    """Give what is still buffered nowhere to fail: Python flushes it once more when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+def _discard_unwritten() -> None:
+    """Let what could not be written go: Python flushes once more when it ends, and would exit with 120."""
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

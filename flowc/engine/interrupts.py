@@ -6,9 +6,16 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 _CLEANLY, _AT_ONCE = 1, 2
+_current: ContextVar[Interrupts | None] = ContextVar("interrupts", default=None)
+
+
+def current_interrupts() -> Interrupts | None:
+    """Return the requests that a run in this thread heeds, or None outside of one."""
+    return _current.get()
 
 
 class Interrupts:
@@ -40,6 +47,15 @@ class Interrupts:
         It must be safe in a signal handler, as `SimpleQueue.put` is.
         """
         self._wake = wake
+        token = _current.set(self)
+        try:
+            with self._signals_taken():
+                yield
+        finally:
+            _current.reset(token)
+
+    @contextmanager
+    def _signals_taken(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -71,12 +71,12 @@ def _surroundings_restored() -> Iterator[None]:
 
 
 def _outputs(call: TaskCall) -> dict[str, Stored]:
+    prepare_modules(call.code_base)
     store = _artifacts(call.store)
     inputs = _Inputs(call, store)
     if isinstance(call.code, NotebookCode):
         from flowc.notebook.execute import notebook_step  # needs IPython: not for Python files
 
-        prepare_modules(call.code_base)
         returned: Any = notebook_step(call.component, call.code_base, inputs)
     else:
         returned = load_code(call.code)(**inputs)

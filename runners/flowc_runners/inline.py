@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from types import FrameType
 
+from flowc.engine.interrupts import current_interrupts
 from flowc.engine.worker import execute
 from flowc.ir import Resources
 from flowc.runner import TaskCall, TaskResult
@@ -29,8 +30,12 @@ class InlineRunner:
     def submit(self, call: TaskCall) -> Future[TaskResult]:
         """Execute the call, and return a future that is done."""
         future: Future[TaskResult] = Future()
-        future.set_running_or_notify_cancel()
-        with _second_interrupt_raises():
+        with _killing_raises():
+            if _killing():
+                future.cancel()
+                future.set_running_or_notify_cancel()
+                return future
+            future.set_running_or_notify_cancel()
             future.set_result(execute(call))
         return future
 
@@ -41,24 +46,31 @@ class InlineRunner:
         """Do nothing: there is nothing to free."""
 
 
+def _killing() -> bool:
+    interrupts = current_interrupts()
+    return interrupts is not None and interrupts.killing
+
+
 @contextmanager
-def _second_interrupt_raises() -> Iterator[None]:
-    """Hand the first Ctrl-C on to who waits for it; let the second one stop the task, which nothing else can."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+def _killing_raises() -> Iterator[None]:
+    """Let a signal stop the task once what runs is to be killed: nothing else can, in this process."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    interrupts = 0
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def interrupted(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupts
-        interrupts += 1
-        before(number, frame)
-        if interrupts > 1:
+        handler = before[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+        if _killing():
             raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, interrupted)
+    taken = [number for number, handler in before.items() if callable(handler)]
+    for number in taken:
+        signal.signal(number, interrupted)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in taken:
+            signal.signal(number, before[number])

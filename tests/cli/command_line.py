@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -33,7 +34,12 @@ def start(folder: Path, *args: object, **options: Any) -> subprocess.Popen[str]:
     """Start the real command in a process of its own."""
     words = [sys.executable, "-m", "flowc", *map(str, args)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(words, cwd=folder, text=True, **(pipes | options))
+    return subprocess.Popen(words, cwd=folder, text=True, preexec_fn=_heed_sigint, **(pipes | options))  # noqa: PLW1509  # no threads here
+
+
+def _heed_sigint() -> None:
+    # What a shell starts in the background, such as these tests, ignores SIGINT, and so would its children.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def command(folder: Path, *args: object, **options: Any) -> Outcome:
