@@ -20,7 +20,9 @@ def compiled_target(ctx: click.Context, text: str) -> api.Compiled:
     set_root(ctx, target.root)
     # Importing the user's file may print, and stdout is for the command's result.
     with redirect_stdout(sys.stderr):
-        return api.compile(target)
+        compiled = api.compile(target)
+    set_root(ctx, compiled.root)  # compiled IR may lie outside the project that it was made from
+    return compiled
 
 
 def checked_target(ctx: click.Context, text: str) -> api.Compiled:

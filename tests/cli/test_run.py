@@ -217,3 +217,13 @@ def test_ir_in_its_project_runs_like_its_source(
     ]
     assert len(digests[0]) == 4
     assert digests[0] == digests[1]
+
+
+def test_a_run_of_ir_from_elsewhere_is_recorded_with_its_project(
+    flowc: Flowc, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    assert flowc("compile", "naps.py", "-o", tmp_path / "naps.json").code == 0
+    ran = flowc("run", tmp_path / "naps.json", "--runner", "inline", "--seconds", 0, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json()["store"] == str(project / ".flowc")
