@@ -1,0 +1,220 @@
+"""The whole module: imports, shared definitions, a function for each step, and the pipeline."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flowc.diagnostics import Diagnostic
+from flowc.emit.python.annotations import Annotations
+from flowc.emit.python.calls import Calls, identifier
+from flowc.emit.python.imports import Imports
+from flowc.emit.python.layout import lay_out
+from flowc.emit.python.lines import LINE_FUNCTIONS, Lines, is_nothing
+from flowc.emit.python.parameters import ParameterText
+from flowc.emit.python.places import may_use_files
+from flowc.emit.python.statements import Statement
+from flowc.emit.python.steps import Step, StepText, kept_outputs
+from flowc.emit.python.text import docstring, quoted, tidy
+from flowc.errors import UsageError
+from flowc.ir import Component, FromTask, NotebookCode, Pipeline, Port, Task
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a notebook lies: its folder as seen from the module's, and the modules beside it that it may import."""
+
+    folder: str = "."
+    modules: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonModule:
+    """The module's text, and what is to be said of it."""
+
+    text: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def to_python(pipeline: Pipeline, home: Home | None = None) -> PythonModule:
+    """Return a checked notebook's pipeline as a Python module of components that gives the same results.
+
+    Raises UsageError where the pipeline is not a notebook's, CompileError (FC601) for what has no form in a module
+    that certainly means the same.
+    """
+    if not all(isinstance(each.code, NotebookCode) for each in pipeline.components.values()):
+        raise UsageError(
+            f"pipeline '{pipeline.name}' is Python already", hint="'--to python' takes a notebook"
+        )
+    return _Module(pipeline, home or Home()).written()
+
+
+class _Module:
+    def __init__(self, pipeline: Pipeline, home: Home) -> None:
+        self._pipeline = pipeline
+        self._home = home
+        self._layout = lay_out(pipeline)
+        self._names = self._layout.names() | _port_names(pipeline)
+        self._imports = Imports(self._layout.imports, self._names)
+        for name in ("component", "pipeline"):
+            self._imports.member("flowc", name)
+        self._here = self._imports.free("HERE")
+        annotations = Annotations(self._imports, None if home.folder == "." else self._here)
+        self._parameters = ParameterText(pipeline, annotations, self._layout.definitions)
+        self._coroutines = {
+            each.node.name
+            for body in self._layout.running.values()
+            for each in body
+            if isinstance(each.node, ast.AsyncFunctionDef)
+        }
+        self._notes: list[Diagnostic] = []
+
+    def written(self) -> PythonModule:
+        steps = list(self._steps())
+        functions = [step.function for step in steps]
+        definitions = self._definitions()
+        texts = [self._step_text(step) for step in steps]
+        name = identifier(self._pipeline.name, {*functions, *self._globals()}, "_pipeline")
+        texts.append(
+            Calls(self._pipeline, steps, functions).text(name, self._imports, self._parameters.signature())
+        )
+        blocks = "\n\n\n".join(filter(None, (definitions, *texts)))
+        head = "\n\n".join(filter(None, (self._docstring(), self._import_block(steps))))
+        return PythonModule(f"{head}\n\n\n{blocks}\n", tuple(self._notes))
+
+    def _docstring(self) -> str:
+        source = self._pipeline.source
+        file = source.file.rpartition("/")[2] if source else self._pipeline.name
+        return docstring(f"The pipeline of {file}, written by 'flowc compile --to python'.")
+
+    def _import_block(self, steps: list[Step]) -> str:
+        away = self._home.folder != "."
+        local = away and self._imports.are_local(self._home.modules)
+        anchor = ""
+        if away or any(step.home for step in steps):
+            path = self._imports.member("pathlib", "Path")
+            folder = (
+                f"({path}(__file__).parent / {quoted(self._home.folder)}).resolve()"
+                if away
+                else f"{path}(__file__).resolve().parent"
+            )
+            anchor = f"# The notebook's folder: its steps run in it, and paths start from it.\n{self._here} = {folder}"
+        if local:
+            system = self._imports.module("sys")
+            before = f"{anchor}\n{system}.path.insert(0, str({self._here}))"
+            return self._imports.text(self._home.modules, before)
+        return "\n\n".join(filter(None, (self._imports.text(self._home.modules), anchor)))
+
+    def _globals(self) -> set[str]:
+        """Return what a function at the top can't be called: names that code of the notebook may find there."""
+        reads: set[str] = set()
+        for name, body in self._layout.bodies.items():
+            component = self._pipeline.components[name]
+            own = {each for port in component.inputs for each in port.name.split("+")}
+            own |= {each for statement in body for each in statement.names.binds}
+            reads |= {each for statement in body for each in statement.names.reads} - own
+        return {*_BUILTINS, *self._layout.bound_at_top(), *reads, "component", "pipeline"}
+
+    # -- shared code
+
+    def _definitions(self) -> str:
+        text, before = "", None
+        for statement in self._layout.definitions:
+            if is_nothing(statement.node):
+                continue
+            lines = Lines(statement, self._imports.module, self._layout.bound_at_top(), self._coroutines)
+            code = tidy(statement.text(lines.edits()))
+            text += _gap(before, statement) + code if before else code
+            before = statement
+        return text
+
+    # -- steps
+
+    def _steps(self) -> Iterator[Step]:
+        # In the pipeline's function, results and parameters stand under their names beside the functions'.
+        taken = self._globals() | _port_names(self._pipeline)
+        for task in self._pipeline.tasks:
+            component = self._pipeline.component_of(task)
+            function = identifier(task.name, taken, "_step")
+            taken.add(function)
+            body = self._layout.bodies[component.name]
+            ports, notes = kept_outputs(component, body, self._layout.top)
+            self._notes += notes
+            fields = self._fields(ports)
+            yield Step(
+                task=task,
+                component=component,
+                function=function,
+                body=body,
+                arguments={
+                    port.name: self._argument(task, component, port, body) for port in component.inputs
+                },
+                fields=fields,
+                returned=self._returned(function, fields),
+                home=self._here if self._needs_home(component) else None,
+            )
+
+    def _returned(self, function: str, fields: dict[str, str]) -> str:
+        if len(fields) < 2:
+            return self._imports.member("typing", "Any") if fields else "None"
+        name = "".join(part[:1].upper() + part[1:] for part in function.split("_"))
+        return self._imports.free(f"{name}Outputs")
+
+    def _needs_home(self, component: Component) -> bool:
+        return may_use_files(each.node for each in self._layout.running[component.name])
+
+    def _fields(self, ports: list[Port]) -> dict[str, str]:
+        fields: dict[str, str] = {}
+        for port in ports:
+            name = "_and_".join(port.name.split("+")).lstrip("_")
+            fields[port.name] = identifier(name, fields.values(), "_")
+        return fields
+
+    def _argument(self, task: Task, component: Component, port: Port, body: tuple[Statement, ...]) -> str:
+        """Return what the function calls an input: by its name, unless that means something before it comes in."""
+        binding = task.inputs[port.name]
+        given = binding.output if isinstance(binding, FromTask) else port.name
+        code = component.code
+        assert isinstance(code, NotebookCode)
+        enters = code.enters.get(port.name, code.cells[0])
+        before = {
+            name
+            for each in body
+            if each.cell.index < enters
+            for name in (
+                each.names.binds
+                if hasattr(each.node, "decorator_list")
+                else each.names.binds | each.names.reads
+            )
+        }
+        if given == port.name and "+" not in given and given not in before:
+            return given
+        name = "_and_".join(given.split("+")) if "+" in given else f"{given}_given"
+        return identifier(name, self._names, "_")
+
+    def _step_text(self, step: Step) -> str:
+        any_ = {port.name: port.type for port in step.component.inputs}
+        annotations = {
+            port: self._parameters.annotation(step.task.inputs[port], type_) for port, type_ in any_.items()
+        }
+        top = self._layout.bound_at_top()
+        return StepText(step, self._imports, top, self._coroutines, annotations).text()
+
+
+def _gap(before: Statement | None, statement: Statement) -> str:
+    definitions = (each for each in (before, statement) if each and hasattr(each.node, "decorator_list"))
+    if any(definitions):
+        return "\n\n\n"
+    return "\n\n" if statement.comments.strip() else "\n"
+
+
+def _port_names(pipeline: Pipeline) -> set[str]:
+    ports = (
+        port for component in pipeline.components.values() for port in (*component.inputs, *component.outputs)
+    )
+    names = {name for port in ports for name in port.name.split("+")}
+    return names | {each.name for each in pipeline.parameters} | set(LINE_FUNCTIONS)

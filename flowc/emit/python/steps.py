@@ -1,0 +1,250 @@
+"""A step as a `@component` function: its inputs as arguments, its cells as body, what leaves it returned."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+
+from flowc.diagnostics import Diagnostic
+from flowc.emit.python.imports import Imports
+from flowc.emit.python.lines import Lines, is_nothing, is_shown
+from flowc.emit.python.names import certainly_bound, read_around_class
+from flowc.emit.python.refusal import CODE, refuse
+from flowc.emit.python.statements import Edit, Statement
+from flowc.emit.python.text import INDENT, INNER_WIDTH, call, docstring, indented, quoted, tidy
+from flowc.ir import Component, FromTask, NotebookCode, Port, Task
+
+_GIB = 2**30
+_MIB = 2**20
+_PICTURES = frozenset(("matplotlib", "seaborn", "plotly", "altair", "bokeh"))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A task of the notebook with what the module says of it. `body` are its own statements, `fields` the outputs by
+    port as the function returns them, `arguments` the inputs by port as it takes them."""
+
+    task: Task
+    component: Component
+    function: str
+    body: tuple[Statement, ...]
+    arguments: dict[str, str]
+    fields: dict[str, str]
+    returned: str
+    home: str | None
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        code = self.component.code
+        assert isinstance(code, NotebookCode)
+        return code.cells
+
+    def enters(self, port: str) -> int:
+        """Return the cell before which an input is set."""
+        code = self.component.code
+        assert isinstance(code, NotebookCode)
+        return code.enters.get(port, code.cells[0])
+
+    def variables(self) -> set[str]:
+        """Return the names that are variables of the function."""
+        given = {name for port in self.arguments for name in port.split("+")}
+        return {name for each in self.body for name in each.names.binds} | given
+
+
+def kept_outputs(
+    component: Component, body: Iterable[Statement], top: Iterable[Statement]
+) -> tuple[list[Port], list[Diagnostic]]:
+    """Return the outputs that a function can return, and what is to be said of others.
+
+    Raises CompileError for one that another step needs and that may have no value.
+    """
+    statements = list(body)
+    bound = certainly_bound(each.node for each in statements)
+    bound |= {name for port in component.inputs for name in port.name.split("+")}
+    ports, notes = [], []
+    for port in component.outputs:
+        missing = [name for name in port.name.split("+") if name not in bound]
+        if not port.required and _is_picture(port.name, statements, top):
+            continue
+        if not missing:
+            ports.append(port)
+            continue
+        message = f"'{missing[0]}' may have no value at the end of step '{component.name}'"
+        hint = f"give it one before the condition: {missing[0]} = None"
+        if port.required:
+            refuse(message, port.source, hint)
+        message += ": the module doesn't return it"
+        notes.append(
+            Diagnostic(code=CODE, severity="warning", message=message, source=port.source, hint=hint)
+        )
+    return ports, notes
+
+
+def _is_picture(name: str, body: Iterable[Statement], top: Iterable[Statement]) -> bool:
+    """Say whether a name is bound to what a plotting library returned: no step keeps that."""
+    libraries = {
+        alias.asname or alias.name.partition(".")[0]
+        for each in top
+        if isinstance(each.node, ast.Import)
+        for alias in each.node.names
+        if alias.name.partition(".")[0] in _PICTURES
+    }
+    binding = [each.node for each in body if name in each.names.binds]
+    return bool(binding) and all(
+        isinstance(node, ast.Assign) and _root(node.value) in libraries for node in binding
+    )
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+class StepText:
+    """Writes one step's function. `annotations` are those of its arguments, by port."""
+
+    def __init__(
+        self,
+        step: Step,
+        imports: Imports,
+        top: Set[str],
+        coroutines: Set[str],
+        annotations: Mapping[str, str],
+    ) -> None:
+        self._step = step
+        self._imports = imports
+        self._top = top
+        self._coroutines = coroutines
+        self._annotations = annotations
+
+    def text(self) -> str:
+        """Return the function, with the class of its outputs above it if there are several."""
+        step = self._step
+        arguments = [f"{name}: {self._annotations[port]}" for port, name in step.arguments.items()]
+        head = f"@{self._decorator()}\n" + call(f"def {step.function}", arguments, f" -> {step.returned}:")
+        parts = [docstring(step.component.description, INDENT)] if step.component.description else []
+        if step.home:
+            parts.append(f"{self._imports.module('os')}.chdir({step.home})")
+        body = self._body()
+        returned = self._return()
+        parts += [part for part in (body, returned) if part] or ([] if parts else ["pass"])
+        inner = "\n".join(parts[:-1] + ([""] if returned and "\n" in body else []) + parts[-1:])
+        function = f"{head}\n{indented(inner)}"
+        return f"{self._outputs_class()}\n\n\n{function}" if len(step.fields) > 1 else function
+
+    def _decorator(self) -> str:
+        component, options = self._step.component, []
+        resources, policy = component.resources, component.policy
+        if component.name != self._step.function:
+            options.append(f"name={quoted(component.name)}")
+        if component.role:
+            options.append(f"role={quoted(component.role)}")
+        if resources.cpus != 1:
+            options.append(f"cpus={resources.cpus:g}")
+        if resources.memory is not None:
+            options.append(f"memory={_size(resources.memory)}")
+        options += [f"gpus={resources.gpus}"] if resources.gpus else []
+        options += [f"processes={resources.processes}"] if resources.processes != 1 else []
+        options += [f"retries={policy.retries}"] if policy.retries else []
+        options += [f"timeout={policy.timeout:g}"] if policy.timeout is not None else []
+        options += [] if policy.cache else ["cache=False"]
+        name = self._imports.member("flowc", "component")
+        return call(name, options) if options else name
+
+    def _outputs_class(self) -> str:
+        base, any_ = self._imports.member("typing", "NamedTuple"), self._imports.member("typing", "Any")
+        fields = "\n".join(f"{INDENT}{field}: {any_}" for field in self._step.fields.values())
+        return f"class {self._step.returned}({base}):\n{fields}"
+
+    def _return(self) -> str:
+        values = [_together(port.split("+")) for port in self._step.fields]
+        if len(values) > 1:
+            return call(f"return {self._step.returned}", values, width=INNER_WIDTH)
+        return f"return {values[0].strip('()')}" if values else ""
+
+    # -- the body
+
+    def _body(self) -> str:
+        self._refuse_what_scopes_change()
+        waiting = sorted(self._entries(), key=lambda entry: entry[0])
+        cells: dict[int, list[Statement]] = {}
+        for statement in self._step.body:
+            cells.setdefault(statement.cell.index, []).append(statement)
+        blocks: list[str] = []
+        for index, statements in sorted(cells.items()):
+            while waiting and waiting[0][0] <= index:
+                blocks.append(waiting.pop(0)[1])
+            blocks.append("\n".join(self._statements(statements)))
+        blocks += [line for _, line in waiting]
+        return tidy("\n\n".join(filter(str.strip, blocks)))
+
+    def _entries(self) -> Iterator[tuple[int, str]]:
+        """Yield the assignments that set inputs whose argument has another name, each with its cell."""
+        for port, argument in self._step.arguments.items():
+            if argument == port:
+                continue
+            binding = self._step.task.inputs[port]
+            given = binding.output.split("+") if isinstance(binding, FromTask) else [port]
+            wanted = port.split("+")
+            targets = [name if name in wanted else "_" for name in given]
+            yield self._step.enters(port), f"{', '.join(targets)} = {argument}"
+
+    def _statements(self, statements: list[Statement]) -> Iterator[str]:
+        index = statements[0].cell.index
+        last = len(ast.parse(statements[0].cell.source).body) - 1
+        for statement in statements:
+            shown = index in self._step.cells and statement.position == last and is_shown(statement.node)
+            text = self._statement(statement, shown)
+            yield f"\n{text}\n" if hasattr(statement.node, "decorator_list") else text
+
+    def _statement(self, statement: Statement, shown: bool) -> str:
+        if is_nothing(statement.node):
+            return statement.comments
+        variables = self._step.variables()
+        lines = Lines(statement, self._imports.module, variables | self._top, self._coroutines)
+        edits = lines.edits(inside=variables)
+        return printed(statement, edits) if shown else statement.text(edits)
+
+    def _refuse_what_scopes_change(self) -> None:
+        """Refuse what a function's scope would give another meaning than a module's."""
+        variables, bound = (
+            self._step.variables(),
+            {name for port in self._step.arguments for name in port.split("+")},
+        )
+        for statement in self._step.body:
+            for name in sorted(statement.names.reads & variables - bound):
+                if hasattr(builtins, name):
+                    hint = "give the variable another name"
+                    refuse(
+                        f"'{name}' is Python's own here and a variable further down", statement.source, hint
+                    )
+            bound |= statement.names.binds
+            for node in ast.walk(statement.node):
+                if isinstance(node, ast.ClassDef):
+                    _refuse_class_names(node, variables, statement)
+
+
+def printed(statement: Statement, edits: list[Edit]) -> str:
+    """Return a cell's last expression so that its value is shown, as a notebook does it."""
+    return "\n".join(filter(None, (statement.comments, f"print({statement.code(edits)})" + statement.after)))
+
+
+def _refuse_class_names(node: ast.ClassDef, variables: Set[str], statement: Statement) -> None:
+    clash = sorted(read_around_class(node) & variables)
+    if clash:
+        message = f"class '{node.name}' has a '{clash[0]}' of its own and reads the step's"
+        refuse(message, statement.source, "give one of them another name")
+
+
+def _together(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _size(memory: int) -> str:
+    for unit, name in ((_GIB, "GiB"), (_MIB, "MiB")):
+        if memory % unit == 0:
+            return f'"{memory // unit}{name}"'
+    return str(memory)

@@ -1,0 +1,262 @@
+"""A notebook written as a Python module gives what the notebook gives: both are run, their artifacts compared."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import io
+import json
+import random
+import tomllib
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from flowc import api
+from flowc.emit.python import Home, to_python
+from flowc.emit.python import lines as emitted_lines
+from flowc.engine.recorder import RunLabel
+from flowc.engine.run import run_plan
+from flowc.errors import CompileError, UsageError
+from flowc.ir import Pipeline
+from flowc.notebook import lines as notebook_lines
+from flowc.notebook.crossing import Bundle, Unbound
+from flowc.plan import make_plan
+from flowc.testing import RecordingRunner, temporary_store
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "tests" / "cases" / "notebook"
+
+
+# The codec for plain data gives a Python pipeline two lists where one list stood twice.
+LOST_BY_THE_STORE = "one list twice in another"
+
+
+def write_notebook(folder: Path, cells: list[list[str]], name: str = "notebook") -> Path:
+    """Write a notebook of (tags, source) cells; tags are separated by spaces."""
+    document = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+        "cells": [_cell(index, tags, source) for index, (tags, source) in enumerate(cells)],
+    }
+    (folder / "pyproject.toml").touch()
+    path = folder / f"{name}.ipynb"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def _cell(index: int, tags: str, source: str) -> dict[str, Any]:
+    cell = {"id": f"c{index}", "metadata": {}, "source": source}
+    if tags == "markdown":
+        return {**cell, "cell_type": "markdown"}
+    code = {"cell_type": "code", "outputs": [], "execution_count": None}
+    return {**cell, **code, "metadata": {"tags": tags.split()}}
+
+
+def compiled(path: Path) -> Pipeline:
+    return api.check(api.compile(api.load_target(str(path), path.parent))).pipeline
+
+
+def results(path: Path, given: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    """Run a pipeline; return by task and port what left each task, and by task alone how it ended."""
+    target = api.compile(api.load_target(str(path), path.parent))
+    plan = make_plan(api.check(target), given, target.root)
+    found: dict[tuple[str, str], Any] = {}
+    random.seed(1)
+    with temporary_store() as store, contextlib.redirect_stdout(io.StringIO()):
+        result = run_plan(plan, runner=RecordingRunner(), store=store, label=RunLabel("test", "inline"))
+        for name, outcome in result.tasks.items():
+            found[name, ""] = outcome.state
+            for port in target.pipeline.component_of(target.pipeline.task(name)).outputs:
+                if port.name in outcome.outputs:
+                    found[name, port.name] = store.artifact_store.load(outcome.outputs[port.name], port.type)
+    return found
+
+
+def as_returned(found: dict[tuple[str, str], Any], names: set[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """Return a notebook's results as its module gives them: those that travel together as a tuple, a task's only
+    one as "output"."""
+    kept: dict[tuple[str, str], Any] = {}
+    for (task, port), value in found.items():
+        name = "output" if (task, "output") in names and port else "_and_".join(port.split("+"))
+        if not isinstance(value, Unbound):
+            held = tuple(value.values.values()) if isinstance(value, Bundle) else (value,)
+            kept[task, name] = held if len(held) > 1 else held[0]
+    return kept
+
+
+def same(one: Any, other: Any) -> bool:
+    """Say whether two values are equal; instances of the notebook's classes are by their names and attributes."""
+    if type(one).__name__ != type(other).__name__:
+        return False
+    if isinstance(one, FunctionType):
+        return one.__code__.co_code == other.__code__.co_code
+    if isinstance(one, dict):
+        return same([*one.items()], [*other.items()])
+    if isinstance(one, list | tuple) and not any(each is one for each in one):
+        return len(one) == len(other) and all(map(same, one, other))
+    if type(one).__module__.startswith("flowc_notebook"):
+        return one.name == other.name if isinstance(one, enum.Enum) else same(vars(one), vars(other))
+    return bool(cloudpickle.dumps(one) == cloudpickle.dumps(other))
+
+
+def cases() -> list[Any]:
+    files = sorted(CASES.glob("*.toml"))
+    found = [(file.stem, case) for file in files for case in tomllib.loads(file.read_text())["case"]]
+    return [
+        pytest.param(number, case, id=f"{stem}: {case['name']}")
+        for number, (stem, case) in enumerate(found)
+        if "refused" not in case and case["name"] != LOST_BY_THE_STORE
+    ]
+
+
+@pytest.mark.parametrize(("number", "case"), cases())
+def test_the_module_gives_what_the_notebook_gives(number: int, case: dict[str, Any], tmp_path: Path) -> None:
+    path = write_notebook(tmp_path, case["cells"])
+    pipeline = compiled(path)
+    try:
+        text = to_python(pipeline).text
+    except CompileError as error:
+        pytest.skip(str(error))  # a refusal is right, if not what one hopes for; a crash is not
+    module = tmp_path / f"case_{number}.py"  # modules stay imported: each has a name of its own
+    module.write_text(text)
+    for given in [{}, *case.get("given", [])]:
+        ours = results(module, given)
+        theirs = as_returned(results(path, given), set(ours))
+        assert theirs.keys() <= ours.keys()
+        assert [key for key in theirs if not same(theirs[key], ours[key])] == []
+
+
+def written(folder: Path, *cells: list[str]) -> str:
+    return to_python(compiled(write_notebook(folder, list(cells)))).text
+
+
+def test_a_module_is_written_as_a_person_would(tmp_path: Path) -> None:
+    (tmp_path / "scores.ipynb").write_text("")
+    path = write_notebook(
+        tmp_path,
+        [
+            ["markdown", "# Scores\n\nWho is best?"],
+            ["imports", "import statistics\nfrom pathlib import Path"],
+            ["parameters", "weights: list[float] = [0.5, 1]\nlimit = 3  # the most to keep\nkind = 'it\\'s'"],
+            [
+                "functions",
+                "# Each counts.\nFACTOR = 2\ndef weighted(values):\n    return [FACTOR * value for value in values]",
+            ],
+            ["markdown", "Weigh them."],
+            [
+                "ingest cpus:2 memory:1GiB",
+                '# all of them\nscores = weighted(weights)  # twice\nnote = """one\n  two"""\nscores',
+            ],
+            ["transform:keep-best retries:1", "kept = sorted(scores)[:limit]\nmean = statistics.mean(kept)"],
+            ["step:report after:ingest cache:off", "print(kind, mean, len(kept))"],
+        ],
+        "scores",
+    )
+    assert to_python(compiled(path)).text == (Path(__file__).parent / "scores.py.txt").read_text()
+
+
+def test_a_module_far_from_its_notebook_finds_files_and_modules_there(tmp_path: Path) -> None:
+    home = tmp_path / "notebooks"
+    home.mkdir()
+    (home / "away_helper.py").write_text("GREETING = 'hello'\n")
+    (home / "name.txt").write_text("world")
+    cells = [
+        ["imports", "from away_helper import GREETING\nfrom pathlib import Path"],
+        ["parameters", "file = Path('name.txt')"],
+        ["step:greet", "text = GREETING + ' ' + Path('name.txt').read_text() + file.read_text()"],
+    ]
+    pipeline = compiled(write_notebook(home, cells))
+    (home / "pyproject.toml").unlink()
+    (tmp_path / "pyproject.toml").touch()
+    module = tmp_path / "far_away.py"
+    module.write_text(to_python(pipeline, Home("notebooks", frozenset({"away_helper"}))).text)
+    assert results(module, {})["greet", "output"] == "hello worldworld"
+
+
+def test_lines_that_were_no_python_become_python(tmp_path: Path) -> None:
+    path = write_notebook(
+        tmp_path,
+        [
+            ["parameters", "word = 'hi'"],
+            [
+                "step:shell",
+                "%matplotlib inline\nword\n!echo {word} $word '$HOME' > words.txt\nlines = !cat words.txt; echo done",
+            ],
+            ["step:file", '%%writefile made.txt\nfirst \\ line\n"""second"""'],
+            [
+                "step:read",
+                "from pathlib import Path\ntext = Path('made.txt').read_text()\n"
+                "async def size(): return len(text)\ncount = await size()",
+            ],
+        ],
+        "shell_lines",
+    )
+    module = tmp_path / "shell_module.py"
+    module.write_text(to_python(compiled(path)).text)
+    ours, theirs = results(module, {}), results(path, {})
+    assert ours["shell", "output"] == theirs["shell", "lines"] == ["hi hi $HOME", "done"]
+    assert ours["read", "text"] == theirs["read", "text"] == 'first \\ line\n"""second"""\n'
+    assert ours["read", "count"] == theirs["read", "count"] == 26  # 13 characters a line
+
+
+def test_an_enum_parameter_has_its_class(tmp_path: Path) -> None:
+    text = written(
+        tmp_path,
+        ["functions", "from enum import Enum\nclass Mode(Enum):\n    FAST = 1\n    SLOW = 2"],
+        ["parameters", "mode = Mode.FAST"],
+        ["step:use", "chosen = mode.value"],
+    )
+    assert "def use(mode: Mode) -> Any:" in text
+    assert "def notebook(mode: Mode = Mode.FAST)" in text
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (
+            [["step:a", "k = 1"], ["functions", "class A:\n    def f(self): return k"], ["step:b", "x = A().f()"],
+             ["step:c", "y = A().f()"]],
+            "class 'A' can't stand at the top of a module: it reads 'k'",
+        ),
+        (
+            [["parameters", "k = 1"], ["functions", "def f(): return k"], ["step:a", "t = {'f': f}"],
+             ["step:b", "print(t)"]],
+            "function 'f' may go from one step to another, and it reads 'k'",
+        ),
+        (
+            [["parameters", "c = True"], ["step:a", "if c:\n    x = 1"], ["step:b", "if c:\n    print(x)"]],
+            "'x' may have no value at the end of step 'a'",
+        ),
+        ([["step:a", "print(max(1, 2))\nmax = 3"], ["step:b", "print(max)"]], "'max' is Python's own here"),
+        ([["step:a", "x = 1\nclass A:\n    x = x\nprint(A.x)"]], "class 'A' has a 'x' of its own"),
+    ],
+)  # fmt: skip
+def test_what_would_not_mean_the_same_is_refused(cells: list[list[str]], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as refused:
+        written(tmp_path, *cells)
+    assert [problem.code for problem in refused.value.diagnostics] == ["FC601"]
+    assert reason in refused.value.diagnostics[0].message
+
+
+def test_a_result_that_may_not_be_there_is_left_out_and_said(tmp_path: Path) -> None:
+    cells = [["parameters", "c = True"], ["step:a", "if c:\n    x = 1\ny = 2"]]
+    module = to_python(compiled(write_notebook(tmp_path, cells)))
+    assert 'return {"y": y}' in module.text
+    assert [note.message for note in module.diagnostics] == [
+        "'x' may have no value at the end of step 'a': the module doesn't return it"
+    ]
+
+
+def test_python_is_python_already() -> None:
+    with pytest.raises(UsageError, match="pipeline 'taxi' is Python already"):
+        to_python(compiled(ROOT / "examples" / "taxi" / "taxi.py"))
+
+
+def test_the_names_of_translated_lines_are_those_of_the_notebook() -> None:
+    for name in ("SHELL", "SHELL_OUTPUT", "SCRIPT", "WRITE_FILE"):
+        assert getattr(emitted_lines, name) == getattr(notebook_lines, name)
