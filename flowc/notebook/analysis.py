@@ -79,9 +79,10 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
     mentions = last_mentions((cell.index, cell.plain.tree) for cell in cells)
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})
+    views = any(_may_make_views(node) for cell in cells for node in ast.walk(cell.plain.tree))
     entangled: frozenset[RegionKey] = frozenset()
     for _ in range(_MOST_ROUNDS):
-        walker = CellWalker(effects_table(), codes, entangled, mentions, star_names)
+        walker = CellWalker(effects_table(), codes, entangled, mentions, star_names, views)
         result = _Round(walker, cells, parameters).walk()
         hazards = walker.keys(walker.marks.hazards | _compared(result))
         if hazards <= entangled:
@@ -89,6 +90,21 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
         entangled |= hazards
     result.entangled = walker.entangled
     return result
+
+
+def _may_make_views(node: ast.AST) -> bool:
+    """Say whether code may come from where objects share memory without holding each other: not plain Python."""
+    match node:
+        case ast.Import(names=names):
+            modules = [alias.name for alias in names]
+        case ast.ImportFrom(module=module):
+            modules = [module or "."]
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in ("memoryview", "__import__", "import_module")
+        case _:
+            return False
+    roots = {module.partition(".")[0] for module in modules}
+    return not roots <= sys.stdlib_module_names or bool(roots & {"ctypes", "array", "mmap", "importlib"})
 
 
 def _compared(analysis: Analysis) -> Regions:

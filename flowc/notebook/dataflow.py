@@ -45,7 +45,7 @@ class _Marks:
         self.stale: dict[Version, tuple[Stale, ...]] = {}
         self.hazards: set[int] = set()
         self.views: list[tuple[Version, Place, Stale]] = []
-        self._read_by: dict[str, set[Version]] = defaultdict(set)
+        self._read_by: dict[str, dict[Version, Regions]] = defaultdict(dict)
         self._undo: list[Callable[[], object]] = []
 
     def has_read(self, unit: str, version: Version) -> bool:
@@ -54,11 +54,15 @@ class _Marks:
     def reads_of(self, unit: str) -> Iterable[Version]:
         return self._read_by[unit]
 
-    def read(self, unit: str, version: Version) -> None:
+    def held_at_read(self, unit: str, version: Version) -> Regions:
+        """Return what a version held when a unit first read it."""
+        return self._read_by[unit][version]
+
+    def read(self, unit: str, version: Version, held: Regions) -> None:
         versions = self._read_by[unit]
         if version not in versions:
-            versions.add(version)
-            self._undo.append(lambda: versions.discard(version))
+            versions[version] = held
+            self._undo.append(lambda: versions.pop(version))
 
     def outdate(self, version: Version, stale: Stale) -> None:
         known = self.stale.get(version, ())
@@ -92,8 +96,9 @@ class CellWalker(Walker):
         entangled: frozenset[RegionKey],
         last_mention: dict[str, float],
         star_names: Callable[[str], Sequence[str] | None],
+        views: bool,
     ) -> None:
-        super().__init__(Heap(), table, codes)
+        super().__init__(Heap(views), table, codes)
         self.names = Names(self.heap)
         self.marks = _Marks()
         self._entangled_keys = entangled
@@ -232,7 +237,7 @@ class CellWalker(Walker):
 
     def _record(self, version: Version, node: ast.AST) -> None:
         self._see_stale(version, node)
-        self.marks.read(self._atom.unit, version)
+        self.marks.read(self._atom.unit, version, self._reach(version))
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
 
@@ -314,7 +319,7 @@ class CellWalker(Walker):
             if version.atom != self._atom.number and version not in self._atom.reads:
                 # Where another way was taken, the old version is still the one.
                 self._see_stale(version, self._atom.node)
-                self.marks.read(self._atom.unit, version)
+                self.marks.read(self._atom.unit, version, self._reach(version))
                 self._atom.reads[version] = Read(version, self.place(self._atom.node), self._via())
         own = next((version for version in there if version.atom == self._atom.number), there[0])
         value = joined(version.value for version in alive) if alive else own.value
@@ -340,22 +345,46 @@ class CellWalker(Walker):
                 self._renew(version, node, why)
             else:
                 self._outdate(version, shown, node, why, view=False)
-        self.marks.endanger(self._from_several_pickles(mates))
+        self._see_copies(mates, node, why)
         for version in loaded:
             self._renew(version, node, why)
 
     def _outdate(self, version: Version, shown: Regions, node: ast.AST, why: str, *, view: bool) -> None:
         self.marks.outdate(version, Stale(shown, self._atom.unit, self.place(node), why, view))
 
-    def _from_several_pickles(self, changed: Regions) -> Regions:
-        """Return what of the changed objects this step has got more than once, and so has several copies of."""
+    def _see_copies(self, changed: Regions, node: ast.AST, why: str) -> None:
+        """Find out whether this step has got the changed memory more than once, and so has copies of it.
+
+        Objects can travel together from where they were made; a view and its base can't.
+        """
         tops = self.heap.holders(changed)
-        sources: dict[object, Regions] = {}
+        sources: dict[object, list[Version]] = {}
         for version in self.marks.reads_of(self._atom.unit):
             if version.unit != self._atom.unit and version.value.top & tops:
-                key = SHARED if version.unit == SHARED else version
-                sources[key] = sources.get(key, frozenset()) | (self._reach(version) & changed)
-        return frozenset().union(*sources.values()) if len(sources) > 1 else frozenset()
+                sources.setdefault(SHARED if version.unit == SHARED else version, []).append(version)
+        parts = {
+            key: frozenset().union(*(self.marks.held_at_read(self._atom.unit, one) for one in versions))
+            & changed
+            for key, versions in sources.items()
+        }
+        if len(parts) > 1:
+            self.marks.endanger(frozenset().union(*parts.values()))
+        for key, part in parts.items():
+            others = [other for each, other in parts.items() if each is not key]
+            apart = any(self.heap.buffer_mates(part) & other - part for other in others)
+            if apart or (key != SHARED and self._holds_a_view(sources[key][0], changed)):
+                stale = Stale(changed, self._atom.unit, self.place(node), why, True)
+                self.marks.see_view(sources[key][0], stale.place, stale)
+                return
+
+    def _holds_a_view(self, version: Version, changed: Regions) -> bool:
+        """Say whether a value that was loaded holds both a view and its base, which loading has set apart."""
+        held = self.marks.held_at_read(self._atom.unit, version)
+        for top in version.value.top:
+            inside = self.heap.reach((top,)) & changed & held
+            if any(len(self.heap.buffer_mates((region,)) & inside) > 1 for region in inside):
+                return True
+        return False
 
     def _in_one_memory(self, version: Version, shown: Regions, mates: Regions) -> bool:
         """Say whether this step itself made all views between the changed memory and a name that it has read."""
@@ -373,7 +402,7 @@ class CellWalker(Walker):
             self._see_stale(version, node)
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
-        self.marks.read(self._atom.unit, version)
+        self.marks.read(self._atom.unit, version, self._reach(version))
         if version.atom == self._atom.number:
             return
         renewed = replace(

@@ -103,7 +103,8 @@ def _joined_parts(one: tuple[Value, ...] | None, other: tuple[Value, ...] | None
 class Heap:
     """The regions made so far: what each may hold, the code in it, and which share a buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, views: bool = True) -> None:
+        self._views = views
         self._holds: list[set[int]] = []
         self._held_by: list[set[int]] = []
         self._codes: dict[int, set[Code]] = {}
@@ -194,7 +195,9 @@ class Heap:
         return frozenset(self._codes.get(region, ()))
 
     def share_buffer(self, regions: Iterable[int]) -> None:
-        """Say that these may be views of one memory."""
+        """Say that these may be views of one memory, where there are views at all."""
+        if not self._views:
+            return
         roots = {self._buffers[region] for region in regions}
         if len(roots) < 2:
             return
