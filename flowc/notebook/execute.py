@@ -9,22 +9,29 @@ from __future__ import annotations
 import ast
 import asyncio
 import enum
+import importlib.util
 import inspect
+import io
 import linecache
 import os
 import sys
+import tokenize
 import types
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flowc.errors import RunnerError
 from flowc.ir import Cell, Component, NotebookCode
 from flowc.notebook.crossing import Bundle, Unbound
+from flowc.notebook.displays import Displays
+from flowc.notebook.guard import Watchman
 from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
 from flowc.notebook.lower import definitions_module
-from flowc.runner import CodeBase
+from flowc.notebook.outputs import CellStream, OutputFile
+from flowc.runner import CodeBase, Guard
 
 _KEPT_MODULES = (
     "numpy",
@@ -53,50 +60,108 @@ def register_definitions(code_base: CodeBase) -> types.ModuleType:
     return module
 
 
-def notebook_step(component: Component, code_base: CodeBase, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a step's cells and return its outputs by port.
+def notebook_step(
+    component: Component,
+    code_base: CodeBase,
+    inputs: Mapping[str, Any],
+    outputs: Path | None = None,
+    guards: Sequence[Guard] = (),
+) -> dict[str, Any]:
+    """Run a step's cells and return its outputs by port; `outputs` is where what the cells show is written down.
 
     An input is looked up only when the definitions before it have run, so a mapping that loads values when they
     are looked up can unpickle instances of the notebook's classes. A name without a value at the end comes back as
-    `Unbound`; several names in one port as a `Bundle`.
+    `Unbound`; several names in one port as a `Bundle`. Raises ChangedInputError where a guard finds an input that
+    was changed in place.
     """
     assert isinstance(component.code, NotebookCode)
     module = register_definitions(code_base)
-    step = _Step(component.code, code_base, vars(module))
-    with _surroundings(code_base):
-        step.run(inputs)
-        outputs = {
+    with _surroundings(code_base), _shown(outputs) as shown, asyncio.Runner() as loop:
+        displays = Displays(module, shown)
+        step = _Step(component.code, code_base, vars(module), _Shell(displays, shown, loop))
+        with displays.in_place(), _kept_streams(shown):
+            step.run(inputs, Watchman(component.name, guards, inputs))
+        made = {
             port.name: step.output(port.name, optional=not port.required) for port in component.outputs
         }
     # The engine takes what a lone port "output" gives as the value itself.
-    return outputs["output"] if list(outputs) == ["output"] else outputs
+    return made["output"] if list(made) == ["output"] else made
+
+
+@contextmanager
+def _shown(path: Path | None) -> Iterator[OutputFile | None]:
+    if path is None:
+        yield None
+        return
+    file = OutputFile(path)
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+@contextmanager
+def _kept_streams(shown: OutputFile | None) -> Iterator[None]:
+    with ExitStack() as stack:
+        if shown is not None:
+            stack.enter_context(redirect_stdout(CellStream("stdout", sys.stdout, shown)))
+            stack.enter_context(redirect_stderr(CellStream("stderr", sys.stderr, shown)))
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class _Shell:
+    """What cells run in besides their namespace: where values are shown and kept, what runs coroutines."""
+
+    displays: Displays
+    shown: OutputFile | None
+    loop: asyncio.Runner
 
 
 class _Step:
-    def __init__(self, code: NotebookCode, code_base: CodeBase, namespace: dict[str, Any]) -> None:
+    def __init__(
+        self, code: NotebookCode, code_base: CodeBase, namespace: dict[str, Any], shell: _Shell
+    ) -> None:
         self._code = code
         self._cells = {cell.index: cell for cell in code_base.cells}
         self._notebook = Path(code_base.notebook or "")
         self._namespace = namespace
+        self._shell = shell
 
-    def run(self, inputs: Mapping[str, Any]) -> None:
+    def run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
         """Run the cells in the notebook's order, setting each input before the cell that it enters at."""
         first = self._code.cells[0]
         waiting = sorted(inputs, key=lambda port: self._code.enters.get(port, first))
         self._namespace.update(_line_functions())
         for index in sorted({*self._code.shared, *self._code.cells}):
-            while waiting and self._code.enters.get(waiting[0], first) <= index:
-                port = waiting.pop(0)
-                self._enter(port, inputs[port])
-            self._run_cell(self._cells[index], self._code.parts.get(index))
+            with self._noted(index):
+                while waiting and self._code.enters.get(waiting[0], first) <= index:
+                    port = waiting.pop(0)
+                    self._enter(port, inputs[port], watchman)
+                self._run_cell(self._cells[index], self._code.parts.get(index))
+            watchman.check(index)
 
-    def _enter(self, port: str, value: Any) -> None:
+    @contextmanager
+    def _noted(self, index: int) -> Iterator[None]:
+        """Write down when a cell begins, and when it comes to its end; one that fails does not."""
+        shown = self._shell.shown
+        if shown is not None:
+            shown.begin(index)
+        try:
+            yield
+        finally:
+            self._shell.displays.end_cell()
+        if shown is not None:
+            shown.end()
+
+    def _enter(self, port: str, value: Any, watchman: Watchman) -> None:
         for name in port.split("+"):
             one = value.values[name] if isinstance(value, Bundle) else value
             if isinstance(one, Unbound):
                 self._namespace.pop(name, None)
             else:
                 self._namespace[name] = self._as_enum(name, one)
+                watchman.note(port, name, one)
 
     def _as_enum(self, name: str, value: Any) -> Any:
         """Return the member that a parameter's text names, where the notebook writes it as an Enum's."""
@@ -125,18 +190,19 @@ class _Step:
         tree = ast.parse(cell.source)
         if part is not None:
             tree.body = [tree.body[position] for position in part]
-        shown = _last_expression(tree) if cell.index in self._code.cells else None
+        result = _last_expression(tree) if cell.index in self._code.cells else None
         self._execute(tree, file, "exec")
-        if shown is not None:
-            value = self._execute(shown, file, "eval")
-            if value is not None:
-                print(repr(value))
+        if result is not None:
+            value = self._execute(result, file, "eval")
+            if not _is_quiet(cell.source):
+                self._shell.displays.show_result(value)
 
     def _execute(self, tree: ast.Module | ast.Expression, file: str, mode: str) -> Any:
         _MainName().visit(tree)
         code = compile(tree, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         result = eval(code, self._namespace)
-        return asyncio.run(_awaited(result)) if code.co_flags & inspect.CO_COROUTINE else result
+        # One loop for the step: a task that a cell begins goes on while a later one awaits.
+        return self._shell.loop.run(result) if code.co_flags & inspect.CO_COROUTINE else result
 
     def output(self, port: str, *, optional: bool) -> Any:
         """Return what a port gives: a value, a Bundle for several names, or Unbound."""
@@ -155,10 +221,6 @@ class _Step:
         return value
 
 
-async def _awaited(coroutine: Any) -> Any:
-    return await coroutine
-
-
 class _MainName(ast.NodeTransformer):
     """Lets `__name__` be what a kernel says, while the module has a name that can be imported."""
 
@@ -173,6 +235,14 @@ def _last_expression(tree: ast.Module) -> ast.Expression | None:
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         return ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
     return None
+
+
+def _is_quiet(source: str) -> bool:
+    """Say whether a cell ends with a semicolon, which keeps its last value from being shown."""
+    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    last = [token.string for token in tokens if token.type not in blank][-1:]
+    return last == [";"]
 
 
 def _is_result(value: Any, depth: int = 0) -> bool:
@@ -206,7 +276,8 @@ def _surroundings(code_base: CodeBase) -> Iterator[None]:
     folder, path = os.getcwd(), list(sys.path)
     home = (code_base.root / (code_base.notebook or "")).parent
     # A worker has no screen; matplotlib asks for its backend when it is first imported.
-    os.environ.setdefault("MPLBACKEND", "Agg")
+    inline = importlib.util.find_spec("matplotlib_inline") is not None
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline" if inline else "Agg")
     os.chdir(home)
     sys.path.insert(0, str(home))
     try:
@@ -224,5 +295,4 @@ def _line_functions() -> dict[str, Any]:
         SHELL_OUTPUT: shell.line_output,
         SCRIPT: shell.run_script,
         WRITE_FILE: shell.write_file,
-        "display": shell.display,
     }

@@ -776,7 +776,12 @@ class Walker(ABC):
         if path == "builtins.type" and len(arguments.positional) == 1:
             return replace(IMMUTABLE, code=self.heap.codes(arguments.positional[0]))
         effect = self.table.function(path)
-        if not effect.definition:
+        if path.startswith("flowc.notebook.lines."):
+            # A `$name` of a shell line may be the shell's own: as in a `try`, it need not be defined.
+            self._raises.append([])
+            self._run_callbacks(arguments, None, node)
+            self._raises.pop()
+        elif not effect.definition:
             self._run_callbacks(arguments, None, node)
         return self._affect(effect, path, None, arguments, node)
 
@@ -868,19 +873,21 @@ class Walker(ABC):
         return joined([*results, self._anything(values, known=False)])
 
     def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> None:
-        """Run the functions among the arguments, with anything that is at hand as their arguments."""
-        given = [value for value in arguments.values() if value.code and value.callee is not None]
-        if not given:
+        """Run the functions in the arguments, with anything that is at hand as their arguments."""
+        functions = {
+            code: value
+            for value in arguments.values()
+            for code in (self.heap.codes(value) if value.top else value.code)
+            if not code.is_class and not isinstance(code.node, ast.Call)
+        }
+        if not functions:
             return
         others = [value for value in arguments.values() if value.callee is None]
         everything = joined([*others, *([receiver] if receiver else [])])
         everything = joined((everything, self.heap.view(everything)))
-        for function in given:
-            code = function.callee
-            assert code is not None
-            if not code.is_class:
-                count = len(_parameters(code))
-                self.run(code, function, Arguments((everything,) * count, loose=True), node)
+        for code, value in functions.items():
+            count = len(_parameters(code))
+            self.run(code, value, Arguments((everything,) * count, loose=True), node)
 
     def _affect(
         self, effect: Effect, name: str, receiver: Value | None, arguments: Arguments, node: ast.Call

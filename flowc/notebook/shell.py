@@ -51,9 +51,3 @@ def write_file(name: str, text: str, append: bool) -> None:
     """Write a `%%writefile` cell's text."""
     with Path(name).expanduser().open("a" if append else "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def display(*values: Any) -> None:
-    """Show values as text."""
-    for value in values:
-        print(repr(value))
