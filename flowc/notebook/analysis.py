@@ -158,7 +158,7 @@ class _Round:
             self._walk_parameters(cell, atoms)
         elif cell.tagged.part in ("imports", "functions") or not self._current:
             self._walk_shared(cell, atoms)
-        elif not self._is_shared(cell, atoms):
+        elif not self._is_shared(atoms):
             self._walk_step(cell, atoms, self._current)
 
     def _walk_step(self, cell: TaggedCell, atoms: Iterable[Atom], step: str) -> None:
@@ -211,11 +211,11 @@ class _Round:
         self._walker.walk_atom(atom)
         return False
 
-    def _is_shared(self, cell: TaggedCell, atoms: list[Atom]) -> bool:
+    def _is_shared(self, atoms: list[Atom]) -> bool:
         if not all(is_definition(atom.node) or _is_constant(atom.node) for atom in atoms):
             return False
         mark = self._walker.checkpoint()
-        if all([self._walker.try_shared(atom) for atom in atoms]):
+        if all(self._walker.try_shared(atom) for atom in atoms):
             return True
         self._walker.rollback(mark)
         return False

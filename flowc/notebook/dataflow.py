@@ -16,7 +16,8 @@ from typing import Any
 
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import Code, Heap, Regions, Value, joined
-from flowc.notebook.interpret import Arguments, Event, Walker, builtin
+from flowc.notebook.host import Arguments, Event, builtin
+from flowc.notebook.interpret import Walker
 from flowc.notebook.names import Layer, Names
 from flowc.notebook.summaries import Summaries, Summary, apply, own_nodes
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Bound, Place, Read, Version
@@ -263,7 +264,7 @@ class CellWalker(Walker):
             self._triggered.add(code)
             for name, method in code.methods.items():
                 summary = self._run(method, value, Arguments(), node, called=False)
-                restless = name.startswith("__") and name not in _QUIET_DUNDERS or _is_property(method)
+                restless = (name.startswith("__") and name not in _QUIET_DUNDERS) or _is_property(method)
                 if restless and value.callee is None and _changes_self(summary, method):
                     self.change(value.top, node, f"may be changed by its '{name}'")
             for base in code.bases:
@@ -448,8 +449,11 @@ class CellWalker(Walker):
         """Return what a function does, as things stand at the end of what was walked."""
         return self._summaries.of(code, self._peek)
 
-    def captured(self, node: ast.AST) -> frozenset[str]:
+    def captured(self) -> frozenset[str]:
         return frozenset()
+
+    def capture(self, function: Value, code: Code) -> None:
+        """Do nothing: a function of a cell has no function around it."""
 
     def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
         if any(code is running for running, _ in self._running):
@@ -459,7 +463,7 @@ class CellWalker(Walker):
     def _call(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
         self._run(code, function, arguments, node, called=True)
         summary = self._summaries.of(code, self._peek)
-        return apply(self, summary, code, function, arguments, node, self._global_value)
+        return apply(self, summary, code, function, arguments, node)
 
     def _run(
         self, code: Code, function: Value, arguments: Arguments, node: ast.AST, *, called: bool
@@ -477,7 +481,7 @@ class CellWalker(Walker):
             if called or event not in ("once", "output"):
                 self.note(event, node, detail)
         if not called:
-            apply(self, summary, code, function, arguments, node, self._global_value)
+            apply(self, summary, code, function, arguments, node)
         for name in summary.deletes:
             before = self.snapshot()
             self.unbind(name, node)
@@ -485,7 +489,7 @@ class CellWalker(Walker):
         self._running.pop()
         return summary
 
-    def _global_value(self, name: str, node: ast.AST) -> Value:
+    def global_value(self, name: str, _node: ast.AST) -> Value:
         version = self.names.get(name)
         return self.heap.fresh() if version is None or version.bound == "no" else version.value
 

@@ -24,7 +24,7 @@ SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE = (
 )
 
 _NO_OPS = frozenset(
-    "matplotlib load_ext reload_ext autoreload config precision colors xmode pylab_ load_dotenv".split()
+    ("matplotlib", "load_ext", "reload_ext", "autoreload", "config", "precision", "colors", "xmode")
 )
 _DISPLAY_CELLS = frozenset(("html", "javascript", "js", "latex", "markdown", "svg", "HTML"))
 _SCRIPTS = frozenset(("bash", "sh", "script"))
@@ -113,7 +113,7 @@ class _Translation:
         name, _, arguments = first[2:].strip().partition(" ")
         body = "\n".join(lines[start + 1 :])
         blank = [""] * (start + 1)
-        if name == "time" and not arguments.strip() or name == "capture" and not arguments.strip():
+        if name in ("time", "capture") and not arguments.strip():
             return "\n".join([*blank, self._without_cell_magic_again(body)])
         if name in _DISPLAY_CELLS:
             return ""
@@ -168,7 +168,9 @@ class _Translation:
         lines = [line.encode() for line in text.split("\n")]
         calls = [node for node in ast.walk(tree) if _is_ipython_call(node)]
         for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset), reverse=True):  # type: ignore[attr-defined]
-            assert isinstance(call, ast.Call) and call.end_lineno and call.end_col_offset is not None
+            assert isinstance(call, ast.Call)
+            assert call.end_lineno is not None
+            assert call.end_col_offset is not None
             replacement = self._replacement(call).encode()
             head, tail = (
                 lines[call.lineno - 1][: call.col_offset],

@@ -18,11 +18,10 @@ _MODULES: Final = frozenset(
 )
 _CALLED: Final = frozenset(
     ("pathlib.Path", "datetime.date", "datetime.datetime", "datetime.time", "datetime.timedelta")
-    + tuple(
-        f"builtins.{name}"
-        for name in ("int", "float", "str", "bool", "abs", "min", "max", "round", "list", "tuple")
-    )
-)
+) | {
+    f"builtins.{name}"
+    for name in ("int", "float", "str", "bool", "abs", "min", "max", "round", "list", "tuple")
+}
 _TYPES: Final = frozenset(
     ("int", "float", "str", "bool", "list", "dict", "tuple", "set", "frozenset", "bytes", "object", "None")
 )
@@ -200,7 +199,7 @@ class Literals:
 
     def _subscripted(self, generic: Any, index: ast.expr) -> Any:
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
-        if getattr(generic, "__name__", getattr(generic, "_name", "")) in ("Literal",):
+        if getattr(generic, "__name__", getattr(generic, "_name", "")) == "Literal":
             arguments: Iterable[Any] = [self.value(part) for part in parts]
         elif getattr(generic, "__name__", getattr(generic, "_name", "")) == "Annotated":
             arguments = [self.annotation(parts[0])]

@@ -163,8 +163,10 @@ class _Lowering:
         edges = []
         for flow in self._flows():
             here = Place(flow.cells[0])
-            for earlier in self._tags[flow.name].after:
-                edges.append(Edge(earlier, flow.name, None, "an 'after:' tag", here, here))
+            edges += [
+                Edge(earlier, flow.name, None, "an 'after:' tag", here, here)
+                for earlier in self._tags[flow.name].after
+            ]
         return edges
 
     def _component(self, flow: StepFlow) -> Component:

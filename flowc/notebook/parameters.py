@@ -16,7 +16,7 @@ from flowc.notebook.lines import PlainCell
 from flowc.notebook.literals import Literals, NotLiteralError, annotation_of_value
 from flowc.notebook.model import Notebook, diagnose
 from flowc.types.describe import describe
-from flowc.types.model import EnumType, LiteralType, ListType, Type, UnionType
+from flowc.types.model import EnumType, ListType, LiteralType, Type, UnionType
 from flowc.types.validate import is_value, to_json, validated
 
 
@@ -46,13 +46,13 @@ def read_parameters(
             for assigned in reader.read(statement, position):
                 name = assigned.parameter.name
                 if name in found:
-                    problems.append(_twice(notebook, found[name], assigned))
+                    problems.append(_twice(found[name], assigned))
                 found[name] = assigned
             problems += reader.problems
     return list(found.values()), problems
 
 
-def _twice(notebook: Notebook, first: Assigned, second: Assigned) -> Diagnostic:
+def _twice(first: Assigned, second: Assigned) -> Diagnostic:
     source = first.parameter.source
     return diagnose(
         "FC024",

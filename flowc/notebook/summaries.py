@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
-from flowc.notebook.interpret import Arguments, Event, Walker, builtin
+from flowc.notebook.host import Arguments, Event, builtin
+from flowc.notebook.interpret import Walker
 
 # Where a stand-in comes from, under which name, and whether it is what that holds rather than itself.
 Origin = tuple[Literal["parameter", "global", "function"], str, bool]
@@ -112,7 +113,7 @@ class FunctionWalker(Walker):
     def _returned(self, node: ast.AST) -> Value:
         result = joined(self._results)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_generator(node):
-            held = [value for value in self._stand_ins.values()]
+            held = list(self._stand_ins.values())
             return replace(
                 self.heap.fresh(result, *held),
                 kind="generator",
@@ -159,16 +160,16 @@ class FunctionWalker(Walker):
 
     def load(self, name: str, node: ast.AST) -> Value:
         if name in self._globals:
-            return self._global(name, node)
+            return self.global_value(name, node)
         if name in self._names:
             return self._names[name]
         if name in self._code.captured or name in self._nonlocals:
             return self._stand_in("function", "")
         if name in self._locals:
             return IMMUTABLE
-        return self._global(name, node)
+        return self.global_value(name, node)
 
-    def _global(self, name: str, node: ast.AST) -> Value:
+    def global_value(self, name: str, node: ast.AST) -> Value:
         value = self._peek(name)
         self.summary.peeked[name] = signature(value)
         if value is None and (known := builtin(name)) is not None:
@@ -192,7 +193,7 @@ class FunctionWalker(Walker):
         else:
             self._names[name] = value
 
-    def store_global(self, name: str, value: Value, node: ast.AST) -> None:
+    def store_global(self, name: str, value: Value, _node: ast.AST) -> None:
         known = self.summary.binds.get(name)
         self.summary.binds[name] = value if known is None else joined((known, value))
 
@@ -224,7 +225,7 @@ class FunctionWalker(Walker):
                 merged[name] = joined((merged[name], value)) if name in merged else value
         self._names = merged
 
-    def captured(self, node: ast.AST) -> frozenset[str]:
+    def captured(self) -> frozenset[str]:
         return self._locals | self._code.captured | frozenset(self._names)
 
     def capture(self, function: Value, code: Code) -> None:
@@ -238,7 +239,7 @@ class FunctionWalker(Walker):
             elif name in self._code.captured:
                 self.heap.link(function.top, self._stand_in("function", ""))
 
-    def own_instance(self, node: ast.AST) -> Value:
+    def own_instance(self) -> Value:
         return self._first
 
     def _do_Return(self, node: ast.Return) -> None:
@@ -257,7 +258,7 @@ class FunctionWalker(Walker):
         summary = self._summaries.of(code, self._peek)
         known = set(self.summary.notes)
         self.summary.notes += [note for note in summary.notes if note not in known]
-        return apply(self, summary, code, function, arguments, node, self._global)
+        return apply(self, summary, code, function, arguments, node)
 
 
 def apply(
@@ -267,7 +268,6 @@ def apply(
     function: Value,
     arguments: Arguments,
     node: ast.AST,
-    load_global: Callable[[str, ast.AST], Value],
 ) -> Value:
     """Do in a walker what a summary says of a call; return the call's value."""
     heap = walker.heap
@@ -285,7 +285,7 @@ def apply(
                     heap.link((made,), Value(outside(held)))
                 heap.link((made,), Value(code=summary.heap.own_codes(region)))
             else:
-                regions[region] = _origin_regions(origin, given, function, heap, load_global, node)
+                regions[region] = _origin_regions(origin, given, function, walker, node)
         return regions[region]
 
     def placed(value: Value) -> Value:
@@ -332,10 +332,10 @@ def _origin_regions(
     origin: Origin,
     given: dict[str, Value],
     function: Value,
-    heap: Heap,
-    load_global: Callable[[str, ast.AST], Value],
+    walker: Walker,
     node: ast.AST,
 ) -> Regions:
+    heap = walker.heap
     place, name, inner = origin
     if place == "parameter":
         top = given[name].top if name in given else frozenset()
@@ -343,7 +343,7 @@ def _origin_regions(
         top = function.top
         inner = True
     else:
-        top = load_global(name, node).top
+        top = walker.global_value(name, node).top
     return heap.reach(heap.held(top)) | (top if place == "function" else frozenset()) if inner else top
 
 

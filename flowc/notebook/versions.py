@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from flowc.notebook.heap import Value
-from flowc.notebook.interpret import Event
+from flowc.notebook.host import Event
 
 SHARED, PARAMETER = "<shared>", "<parameter>"
 Bound = Literal["yes", "maybe", "no"]

@@ -19,15 +19,22 @@ from typing import Any
 import cloudpickle
 
 from flowc.ir import FromParameter, FromTask, NotebookCode, Pipeline, Task
+from flowc.notebook import shell
 from flowc.notebook.crossing import Unbound
-from flowc.notebook.execute import _line_functions, _surroundings, notebook_step
-from flowc.notebook.lines import plain_cell
+from flowc.notebook.execute import notebook_step
+from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE, plain_cell
 from flowc.notebook.reader import read_notebook
 from flowc.notebook.tags import read_tags
 from flowc.runner import CodeBase
 from flowc.types.validate import validated_json
 
 NAME = "notebook.ipynb"
+LINES = {
+    SHELL: shell.run_line,
+    SHELL_OUTPUT: shell.line_output,
+    SCRIPT: shell.run_script,
+    WRITE_FILE: shell.write_file,
+}
 
 
 def write_cells(folder: Path, cells: list[list[str]]) -> Path:
@@ -102,7 +109,7 @@ def run_pipeline(pipeline: Pipeline, folder: Path, given: dict[str, Any] | None 
         try:
             with contextlib.redirect_stdout(printed):
                 outputs = notebook_step(component, base, LazyInputs(loaders))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (the notebook's own)
             outcome.errors[task.name] = type(error).__name__
             continue
         finally:
@@ -134,13 +141,12 @@ def run_plainly(path: Path, pipeline: Pipeline, given: dict[str, Any] | None = N
     steps = {index: task.name for task in pipeline.tasks for index in _code(pipeline, task).cells}
     module = types.ModuleType("__main__")
     namespace = vars(module)
-    namespace.update(_line_functions())
+    namespace.update(LINES)
     outcome = Outcome(printed={task.name: "" for task in pipeline.tasks})
-    base = CodeBase(root=path.parent, modules={}, notebook=NAME)
     main = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
-        with _surroundings(base):
+        with contextlib.chdir(path.parent):
             for cell in notebook.cells:
                 if cell.kind != "code" or tagged[cell.index].part == "skip":
                     continue
@@ -156,7 +162,7 @@ def run_plainly(path: Path, pipeline: Pipeline, given: dict[str, Any] | None = N
                 if tagged[cell.index].part == "parameters":
                     rerun = _overridden(plain.source, given or {})
                     _run_cell(rerun, namespace)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (the notebook's own)
         outcome.errors["plain"] = type(error).__name__
     finally:
         sys.modules["__main__"] = main
@@ -193,7 +199,7 @@ def _run_cell(source: str, namespace: dict[str, Any]) -> None:
         if code.co_flags & inspect.CO_COROUTINE:
             result = asyncio.run(_awaited(result))
         if mode == "eval" and result is not None:
-            print(repr(result))
+            print(repr(result))  # noqa: T201 (as a notebook shows it)
 
 
 async def _awaited(coroutine: Any) -> Any:

@@ -22,8 +22,8 @@ FOLDER = Path(__file__).parent.parent / "cases" / "notebook"
 def _cases() -> list[Any]:
     found = []
     for file in sorted(FOLDER.glob("*.toml")):
-        for case in tomllib.loads(file.read_text())["case"]:
-            found.append(pytest.param(case, id=f"{file.stem}: {case['name']}"))
+        cases = tomllib.loads(file.read_text())["case"]
+        found += [pytest.param(case, id=f"{file.stem}: {case['name']}") for case in cases]
     return found
 
 

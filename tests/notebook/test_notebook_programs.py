@@ -36,7 +36,15 @@ def inner(x):
 LISTS = ("a", "b", "c", "d")
 BOXES = ("p", "q")
 FUNCTIONS = ("f", "g")
-START = "m, e = {'k': []}, iter([])\na, b, c, d = [1], [2], [3], [4]\np, q = Box([5]), Box([6])\ndef f(): return a\ndef g(): return b\ni = 0\nx = 1"
+START = """\
+m, e = {'k': []}, iter([])
+a, b, c, d = [1], [2], [3], [4]
+p, q = Box([5]), Box([6])
+def f(): return a
+def g(): return b
+i = 0
+x = 1
+"""
 END = "print(a, b, c, d, p.v, q.v, i, x)"
 COMPARE = "\nprint([u is v for u in (a, b, c, d) for v in (a, b, c, d)])"
 

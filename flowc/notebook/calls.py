@@ -1,0 +1,267 @@
+"""What calls do: of the notebook's own functions, of what the effects table knows, and of strangers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from flowc.notebook.effects import Effect
+from flowc.notebook.heap import IMMUTABLE, Code, Value, joined
+from flowc.notebook.host import CONSUMED, Arguments, Host
+from flowc.notebook.lines import WRITE_FILE
+from flowc.notebook.syntax import constant_text, is_class_method, is_constant, is_static, parameter_names
+
+_DYNAMIC = frozenset(
+    ("builtins.exec", "builtins.eval", "builtins.globals", "builtins.locals", "builtins.vars")
+)
+_WRITING_IN_PLACE = frozenset(
+    ("fillna", "replace", "clip", "where", "mask", "interpolate", "ffill", "bfill", "update")
+)
+
+
+class Calls(Host):
+    """Walks calls."""
+
+    def _of_Call(self, node: ast.Call) -> Value:
+        receiver: Value | None = None
+        if isinstance(node.func, ast.Attribute):
+            receiver = self.value(node.func.value)
+            callee = self.attribute(receiver, node.func)
+        else:
+            callee = self.value(node.func)
+        arguments = self._arguments(node)
+        if callee.kind == "factory":
+            return self._call_unknown(callee, arguments, node, known=True)
+        if callee.path is not None:
+            return self._call_path(callee.path, arguments, node)
+        if callee.callee is not None:
+            return self._call_code(callee, receiver, arguments, node)
+        if isinstance(node.func, ast.Attribute) and receiver is not None:
+            return self._call_method(receiver, node.func.attr, arguments, node)
+        return self._call_unknown(callee, arguments, node)
+
+    def _arguments(self, node: ast.Call) -> Arguments:
+        positional = tuple(map(self.value, node.args))
+        named = tuple((keyword.arg or "**", self.value(keyword.value)) for keyword in node.keywords)
+        loose = any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+            keyword.arg is None for keyword in node.keywords
+        )
+        return Arguments(positional, named, loose)
+
+    def _call_path(self, path: str, arguments: Arguments, node: ast.Call) -> Value:
+        if path in _DYNAMIC and not (path == "builtins.vars" and arguments.positional):
+            self.note("dynamic", node, path.removeprefix("builtins."))
+        if path == "builtins.id":
+            self.note("identity", node)
+        if path == "builtins.super":
+            return self.own_instance()
+        if path == "builtins.type" and len(arguments.positional) == 1:
+            return replace(IMMUTABLE, code=self.heap.codes(arguments.positional[0]))
+        effect = self.table.function(path)
+        if path.startswith("flowc.notebook.lines."):
+            # A `$name` of a shell line may be the shell's own: as in a `try`, it need not be defined.
+            self._raises.append([])
+            self._run_callbacks(arguments, None, node)
+            self._raises.pop()
+        elif not effect.definition:
+            self._run_callbacks(arguments, None, node)
+        return self._affect(effect, path, None, arguments, node)
+
+    def _call_code(
+        self, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call
+    ) -> Value:
+        code = callee.callee
+        assert code is not None
+        if code.is_class:
+            return self._instantiate(callee, code, arguments, node)
+        if (
+            receiver is not None
+            and receiver.callee is not None
+            and receiver.callee.is_class
+            and is_class_method(code)
+        ):
+            arguments = replace(arguments, positional=(receiver, *arguments.positional))
+        self._run_callbacks(arguments, None, node)
+        return self.run(code, callee, arguments, node)
+
+    def _instantiate(self, cls: Value, code: Code, arguments: Arguments, node: ast.Call) -> Value:
+        if code.is_enum:
+            return Value(code=cls.code)
+        attributes = self.heap.element(cls)
+        instance = self.heap.foreign(*arguments.values(), attributes)
+        instance = replace(instance, code=cls.code | instance.code, instance=code)
+        for name in ("__init__", "__post_init__", "__new__"):
+            method = code.method(name)
+            if method is not None:
+                given = replace(arguments, positional=(instance, *arguments.positional))
+                self.run(method, cls, given, node)
+        if code.foreign_bases:
+            self._run_callbacks(arguments, instance, node)
+        return instance
+
+    def _call_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
+        self._run_callbacks(arguments, receiver, node)
+        results = []
+        classes = [code for code in self.heap.codes(receiver) if code.is_class]
+        found = False
+        for code in [receiver.instance] if receiver.instance else classes:
+            method = code.method(name)
+            if method is not None:
+                found = True
+                own = () if is_static(method) else (receiver,)
+                given = replace(arguments, positional=(*own, *arguments.positional))
+                results.append(self.run(method, receiver, given, node))
+        if receiver.instance is not None and found:
+            return joined(results)
+        if not receiver.top and not self.heap.codes(receiver):
+            # A method of something immutable (a string, a number) changes nothing; what it returns is as harmless.
+            effect = self.table.method("str", name)
+            harmless = effect if effect.files or effect.output or (effect.once and effect.known) else None
+            if harmless:
+                return self._affect(harmless, name, receiver, arguments, node)
+            held = [value for value in arguments.values() if value.top]
+            return (
+                self.heap.fresh(*held, kind="list")
+                if name in ("split", "join", "iterdir")
+                else self.heap.fresh(*held)
+            )
+        if receiver.instance is not None and not receiver.instance.foreign_bases:
+            return self._call_unknown(receiver, arguments, node)
+        effect = self.table.method(receiver.kind, name)
+        return joined([*results, self._affect(effect, name, receiver, arguments, node)])
+
+    def _call_unknown(
+        self, callee: Value, arguments: Arguments, node: ast.Call, *, known: bool = False
+    ) -> Value:
+        """Call something that may be any of the functions in a value, and if not `known` also a stranger."""
+        self._run_callbacks(arguments, callee, node)
+        everything = joined((*arguments.values(), callee))
+        results = []
+        for code in self.heap.codes(callee):
+            targets = list(code.methods.values()) if code.is_class else [code]
+            for target in targets:
+                count = len(parameter_names(target))
+                results.append(self.run(target, callee, Arguments((everything,) * count, loose=True), node))
+        values = (callee, *arguments.values())
+        # Only functions of the notebook: what they do has been seen.
+        if known or (callee.top and callee.top <= self.heap.functions):
+            return joined([*results, self._anything(values, known=True)])
+        self.note("once", node, "what is called here")
+        self.change(self.heap.deep(everything.top), node, "goes to a function that is not known")
+        return joined([*results, self._anything(values, known=False)])
+
+    def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> None:
+        """Run the functions in the arguments, with anything that is at hand as their arguments."""
+        functions = {
+            code: value
+            for value in arguments.values()
+            for code in (self.heap.codes(value) if value.top else value.code)
+            if not code.is_class and not isinstance(code.node, ast.Call)
+        }
+        if not functions:
+            return
+        others = [value for value in arguments.values() if value.callee is None]
+        everything = joined([*others, *([receiver] if receiver else [])])
+        everything = joined((everything, self.heap.view(everything)))
+        for code, value in functions.items():
+            count = len(parameter_names(code))
+            self.run(code, value, Arguments((everything,) * count, loose=True), node)
+
+    def _affect(
+        self, effect: Effect, name: str, receiver: Value | None, arguments: Arguments, node: ast.Call
+    ) -> Value:
+        """Do what the effects table says of a call, and return its result."""
+        self._change_by(effect, name, receiver, arguments, node)
+        for word, happens in (
+            ("once", effect.once),
+            ("process", effect.process),
+            ("output", effect.output),
+            ("waits", effect.waits),
+        ):
+            if happens:
+                self.note(word, node, name)  # type: ignore[arg-type]
+        if effect.files:
+            where = node.args[0] if node.args and receiver is None else None
+            if receiver is not None and receiver.top and node.args:
+                where = node.args[0]
+            self.note("writes" if effect.files == "writes" else "reads", node, constant_text(where))
+        if name == "builtins.open":
+            self._note_open(node)
+        if name.startswith("flowc.notebook.lines.") and not name.endswith(WRITE_FILE):
+            self.note("reads", node)
+        for generator in effect.draws:
+            if not any(keyword.arg in ("random_state", "seed", "generator") for keyword in node.keywords):
+                self.note("draws", node, generator)
+        for generator in effect.seeds:
+            self.note("seeds", node, generator)
+        result = self._result(effect, receiver, arguments)
+        if effect.definition:
+            code = self._codes.setdefault(node, Code(node))
+            return replace(result, kind="factory", code=result.code | {code}, path=None)
+        inside = self.heap.codes(joined((*arguments.values(), *((receiver,) if receiver else ()))))
+        return replace(result, code=result.code | inside) if inside and effect.result != "value" else result
+
+    def _change_by(
+        self, effect: Effect, name: str, receiver: Value | None, arguments: Arguments, node: ast.Call
+    ) -> None:
+        short = name.rpartition(".")[2]
+        if receiver is not None and receiver.top and effect.keeps:
+            for value in arguments.values():
+                self.heap.link(
+                    receiver.top, value if effect.known else joined((value, self.heap.element(value)))
+                )
+                if name in ("extend", "update", "extendleft"):
+                    self.heap.link(receiver.top, self._next(value))
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        inplace = "inplace" in keywords and not is_constant(keywords["inplace"], False)
+        if receiver is not None and receiver.top and (effect.changes or inplace):
+            regions = self.heap.deep(receiver.top) if effect.deep else receiver.top
+            known = "is changed by" if effect.known or inplace else "may be changed by"
+            buffers = not inplace or short in _WRITING_IN_PLACE
+            self.change(regions, node, f"{known} '{short}'", buffers=buffers)
+        for position, value in enumerate(arguments.positional):
+            if not value.top:
+                continue
+            if position in effect.changed_arguments or (arguments.loose and effect.changed_arguments):
+                self.change(self.heap.deep(value.top), node, f"is changed by '{short}'")
+            elif not effect.known:
+                self.change(
+                    self.heap.deep(value.top), node, f"may be changed by '{short}', which is not known"
+                )
+            elif value.kind in CONSUMED and (
+                value.kind != "opaque" or name.startswith(("builtins.", "itertools."))
+            ):
+                self._consume(value, node)
+        for key, value in arguments.named:
+            if value.top and (key == "out" or not effect.known):
+                self.change(self.heap.deep(value.top), node, f"may be changed by '{short}'")
+
+    def _note_open(self, node: ast.Call) -> None:
+        mode = node.args[1] if len(node.args) > 1 else None
+        mode = next((keyword.value for keyword in node.keywords if keyword.arg == "mode"), mode)
+        text = "r" if mode is None else constant_text(mode)
+        path = constant_text(node.args[0]) if node.args else None
+        if text is None or set(text) & set("wax+"):
+            self.note("writes", node, path)
+        if text is None or set(text) & set("r+"):
+            self.note("reads", node, path)
+
+    def _result(self, effect: Effect, receiver: Value | None, arguments: Arguments) -> Value:
+        values = (*((receiver,) if receiver is not None else ()), *arguments.values())
+        match effect.result:
+            case "value":
+                return replace(IMMUTABLE, kind=effect.kind, stuck=effect.stuck)
+            case "fresh":
+                return self.heap.foreign(kind=effect.kind, stuck=effect.stuck)
+            case "holds":
+                parts = [joined((value, self._next(value))) for value in values]
+                return self.heap.foreign(*parts, kind=effect.kind, stuck=effect.stuck)
+            case "view":
+                seen = self.heap.view(values[0], effect.kind) if values else IMMUTABLE
+                return seen if seen.top else self.heap.foreign(*values, kind=effect.kind)
+            case "self" if receiver is not None:
+                return receiver
+            case "element":
+                return joined([self.heap.element(value) for value in values] + list(arguments.values()))
+        result = self._anything(values, known=effect.known)
+        return replace(result, kind=effect.kind or result.kind, stuck=effect.stuck or result.stuck)
