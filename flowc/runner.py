@@ -64,6 +64,16 @@ class CodeBase:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """When a step has run a cell, a name that came in by a port is to be as it came: `readers` read it later."""
+
+    cell: int
+    port: str
+    name: str
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TaskCall:
     """One attempt of one task, complete in itself: it can be pickled and executed anywhere that sees the store."""
 
@@ -76,6 +86,7 @@ class TaskCall:
     resources: Resources
     store: Path
     log: Path
+    guards: tuple[Guard, ...] = ()
 
     @property
     def code(self) -> Code:

@@ -9,17 +9,19 @@ from pathlib import Path
 from flowc.ir import Pipeline
 from flowc.ir.json import parse_pipeline
 from flowc.store.metadata import Store
+from flowc.store.places import executed_notebook
 from flowc.store.records import ArtifactRecord, Failure, RunRecord, TaskRecord
 
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run with its tasks, as planned, and its artifacts."""
+    """A run with its tasks, as planned, and its artifacts; and the executed notebook, where there is one."""
 
     run: RunRecord
     pipeline: Pipeline
     tasks: tuple[TaskRecord, ...]
     artifacts: tuple[ArtifactRecord, ...]
+    notebook: Path | None = None
 
     def role_of(self, task: TaskRecord) -> str | None:
         """Return the role of the task's component, such as "train"."""
@@ -41,4 +43,11 @@ def view_run(store: Store, wanted: str) -> RunView:
     """Return the run of this id, or beginning of an id, or the newest for "latest"."""
     run = store.run(wanted)
     pipeline = parse_pipeline(json.loads(store.ir(run.id)), Path(f"the pipeline of run {run.id}"))
-    return RunView(run, pipeline, tuple(store.tasks(run.id)), tuple(store.artifacts(run.id)))
+    notebook = executed_notebook(store.artifact_store.root.parent, run.id)
+    return RunView(
+        run,
+        pipeline,
+        tuple(store.tasks(run.id)),
+        tuple(store.artifacts(run.id)),
+        notebook if notebook.exists() else None,
+    )

@@ -25,6 +25,8 @@ def write_result(run: str, store: Path, *, as_json: bool) -> None:
         write_json(view_json(view, store))
     else:
         write_out("\n".join(result_lines(view)))
+        if view.notebook:
+            write_out(f"executed notebook: {view.notebook}")
         write_out(f"recorded in {store}: flowc show {view.run.id}{store_flag(store)}")
 
 

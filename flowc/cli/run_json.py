@@ -33,6 +33,7 @@ def view_json(view: RunView, store: Path) -> dict[str, Any]:
     return {
         **run_json(view.run),
         "store": str(store),
+        "notebook": str(view.notebook) if view.notebook else None,
         "outputs": {
             name: {"artifact": made.id, "digest": made.stored.digest} for name, made in outputs.items()
         },

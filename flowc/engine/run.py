@@ -16,8 +16,9 @@ from flowc.engine.scheduler import BackOff, Clock, Scheduler, Surroundings
 from flowc.errors import CompileError
 from flowc.ir import FromTask
 from flowc.plan.model import Plan, PlannedTask
-from flowc.runner import Input, Runner, TaskCall
+from flowc.runner import Guard, Input, Runner, TaskCall
 from flowc.store.metadata import Store
+from flowc.store.places import executed_notebook, logs_folder
 
 _CLOCK = Clock(now=time.time, monotonic=time.monotonic)
 
@@ -53,7 +54,15 @@ def run_plan(
     recorder = Recorder(store, plan)
     started = options.clock.now()
     run = recorder.begin_run(label, started)
-    logs = store.artifact_store.root.parent / "logs" / run
+    home = store.artifact_store.root.parent
+    logs = logs_folder(home, run)
+    guards: Mapping[str, tuple[Guard, ...]] = {}
+    if plan.code_base.notebook is not None:
+        from flowc.engine.notebook import NotebookKeeper
+        from flowc.notebook.guard import guards_of
+
+        on_event = NotebookKeeper(plan, run, executed_notebook(home, run), on_event)
+        guards = guards_of(plan.pipeline)
 
     def call(planned: PlannedTask, attempt: int, outcomes: Mapping[str, TaskOutcome]) -> TaskCall:
         return TaskCall(
@@ -66,6 +75,7 @@ def run_plan(
             resources=planned.task.resources,
             store=store.artifact_store.root,
             log=logs / f"{_file_name(planned.name)}.{attempt}.log",
+            guards=guards.get(planned.name, ()),
         )
 
     scheduler = Scheduler(

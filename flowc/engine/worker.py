@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import pickle
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -73,15 +74,26 @@ def _surroundings_restored() -> Iterator[None]:
 def _outputs(call: TaskCall) -> dict[str, Stored]:
     prepare_modules(call.code_base)
     store = _artifacts(call.store)
-    inputs = _Inputs(call, store)
     if isinstance(call.code, NotebookCode):
-        from flowc.notebook.execute import notebook_step  # needs IPython: not for Python files
+        from flowc.notebook.execute import notebook_step  # not for Python files
+        from flowc.notebook.outputs import outputs_of
 
-        returned: Any = notebook_step(call.component, call.code_base, inputs)
+        inputs = _Inputs(_with_own_literals(call), store)
+        shown = outputs_of(call.log)
+        returned: Any = notebook_step(call.component, call.code_base, inputs, shown, call.guards)
     else:
-        returned = load_code(call.code)(**inputs)
+        returned = load_code(call.code)(**_Inputs(call, store))
     held = held_outputs(call.component, returned)
     return {port.name: _saved(store, port, held[port.name]) for port in call.component.outputs}
+
+
+def _with_own_literals(call: TaskCall) -> TaskCall:
+    """Return the call with parameters that are its own in this process too: notebooks change what they are given."""
+    own = {
+        name: pickle.loads(pickle.dumps(given)) if isinstance(given, Literal) else given  # noqa: S301  # our own bytes
+        for name, given in call.inputs.items()
+    }
+    return replace(call, inputs=own)
 
 
 @functools.lru_cache(maxsize=8)

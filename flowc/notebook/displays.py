@@ -73,7 +73,7 @@ class Displays:
         self._start()
         from IPython.display import display
 
-        return display(*values, **options)
+        return display(*values, **options)  # type: ignore[no-untyped-call]
 
     def end_cell(self) -> None:
         """Do what waits for a cell's end, as showing the figures that it drew does."""
@@ -159,7 +159,10 @@ class _Watch(importlib.abc.MetaPathFinder):
         self._start = start
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002  # the protocol's
+        target: types.ModuleType | None = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != "IPython":
             return None
@@ -205,7 +208,7 @@ def _shell() -> Any:
 def _publisher(shell: Any, displays: Displays) -> Any:
     from IPython.core.displaypub import DisplayPublisher
 
-    class Publisher(DisplayPublisher):  # type: ignore[misc]  # IPython has no types in one of the two worlds
+    class Publisher(DisplayPublisher):
         def publish(
             self,
             data: dict[str, Any],
@@ -220,4 +223,4 @@ def _publisher(shell: Any, displays: Displays) -> Any:
         def clear_output(self, wait: bool = False) -> None:
             displays.clear(wait)
 
-    return Publisher(parent=shell, shell=shell)
+    return Publisher(parent=shell, shell=shell)  # type: ignore[no-untyped-call]

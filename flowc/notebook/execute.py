@@ -18,7 +18,7 @@ import sys
 import tokenize
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,14 +76,12 @@ def notebook_step(
     """
     assert isinstance(component.code, NotebookCode)
     module = register_definitions(code_base)
-    with _surroundings(code_base), _shown(outputs) as shown, asyncio.Runner() as loop:
+    with _surroundings(code_base), _shown(outputs) as shown, closing(asyncio.Runner()) as loop:
         displays = Displays(module, shown)
         step = _Step(component.code, code_base, vars(module), _Shell(displays, shown, loop))
         with displays.in_place(), _kept_streams(shown):
             step.run(inputs, Watchman(component.name, guards, inputs))
-        made = {
-            port.name: step.output(port.name, optional=not port.required) for port in component.outputs
-        }
+        made = {port.name: step.output(port.name, optional=not port.required) for port in component.outputs}
     # The engine takes what a lone port "output" gives as the value itself.
     return made["output"] if list(made) == ["output"] else made
 
@@ -200,7 +198,7 @@ class _Step:
     def _execute(self, tree: ast.Module | ast.Expression, file: str, mode: str) -> Any:
         _MainName().visit(tree)
         code = compile(tree, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        result = eval(code, self._namespace)
+        result = eval(code, self._namespace)  # noqa: S307  # running the user's code is what we are for
         # One loop for the step: a task that a cell begins goes on while a later one awaits.
         return self._shell.loop.run(result) if code.co_flags & inspect.CO_COROUTINE else result
 
@@ -273,7 +271,7 @@ def _holds_twice(value: Any, seen: set[int]) -> bool:
 @contextmanager
 def _surroundings(code_base: CodeBase) -> Iterator[None]:
     """Be in the notebook's folder, with its modules importable, and leave things as they were."""
-    folder, path = os.getcwd(), list(sys.path)
+    folder, path = Path.cwd(), list(sys.path)
     home = (code_base.root / (code_base.notebook or "")).parent
     # A worker has no screen; matplotlib asks for its backend when it is first imported.
     inline = importlib.util.find_spec("matplotlib_inline") is not None

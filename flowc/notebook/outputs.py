@@ -33,7 +33,9 @@ class OutputFile:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._descriptor: int | None = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666
+        )
         self._cell: int | None = None
         self._left: dict[Stream, int] = {}
         self._displays = 0
@@ -80,7 +82,9 @@ class OutputFile:
             if self._displays == _MOST_DISPLAYS:
                 data = {"text/plain": f"[flowc keeps {_MOST_DISPLAYS:,} displays of a cell]"}
         event = "update" if update else kind
-        self._write({"event": event, "id": display_id, "data": _bounded(_bundle(data)), "metadata": _json(metadata)})
+        self._write(
+            {"event": event, "id": display_id, "data": _bounded(_bundle(data)), "metadata": _json(metadata)}
+        )
 
     def clear(self, *, wait: bool) -> None:
         """Note that the cell's outputs so far are to go; with `wait`, when the next one comes."""
@@ -168,7 +172,11 @@ def _json(content: Any) -> Any:
     try:
         json.dumps(content)
     except (TypeError, ValueError, RecursionError):
-        return {str(key): repr(value) for key, value in content.items()} if isinstance(content, Mapping) else None
+        return (
+            {str(key): repr(value) for key, value in content.items()}
+            if isinstance(content, Mapping)
+            else None
+        )
     return content
 
 

@@ -20,30 +20,35 @@ def _expanded(command: str, lookups: Mapping[str, Callable[[], Any]]) -> str:
 
 
 def run_line(command: str, lookups: Mapping[str, Callable[[], Any]] | None = None) -> None:
-    """Run `!command` and print what it prints. As in IPython, its failure is no error."""
-    done = subprocess.run(
-        _expanded(command, lookups or {}),
-        shell=True,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    print(done.stdout, end="")
+    """Run `!command` and show what it says as it says it. As in IPython, its failure is no error."""
+    with _started(command, lookups) as process:
+        for line in process.stdout or ():
+            sys.stdout.write(line)
 
 
 def line_output(command: str, lookups: Mapping[str, Callable[[], Any]] | None = None) -> list[str]:
-    """Run the command of `y = !command` and return its lines."""
-    done = subprocess.run(_expanded(command, lookups or {}), shell=True, text=True, stdout=subprocess.PIPE)
-    return done.stdout.splitlines()
+    """Run the command of `y = !command` and return its lines, those to stderr too."""
+    with _started(command, lookups) as process:
+        return [line.rstrip("\r\n") for line in process.stdout or ()]
+
+
+def _started(command: str, lookups: Mapping[str, Callable[[], Any]] | None) -> subprocess.Popen[str]:
+    return subprocess.Popen(  # noqa: S602  # it is a shell's line that the user wrote
+        _expanded(command, lookups or {}),
+        shell=True,
+        text=True,
+        errors="backslashreplace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def run_script(program: str, body: str) -> None:
     """Run a `%%bash` cell. As in IPython, its failure is the cell's."""
-    done = subprocess.run(
-        program.split(), input=body, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    print(done.stdout, end="")
-    print(done.stderr, end="", file=sys.stderr)
+    done = subprocess.run(program.split(), input=body, text=True, capture_output=True, check=False)
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
     done.check_returncode()
 
 
