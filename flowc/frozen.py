@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 class Frozen(BaseModel):
     """A value that never changes and takes no unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # An infinite default must not be written as null: it is written as Python's json writes it.
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Variant(Frozen):

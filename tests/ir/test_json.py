@@ -121,6 +121,15 @@ def test_nothing_is_lost_through_json(pipeline: Pipeline) -> None:
     assert dump_pipeline(back) == text
 
 
+def test_infinite_numbers_stay_what_they_are() -> None:
+    port = Port(
+        name="x", type=ScalarType(name="float", lt=float("inf")), required=False, default=[float("-inf")]
+    )
+    component = Component(name="c", inputs=(port,), code=PythonCode(module="m", qualname="c"))
+    pipeline = Pipeline(name="p", components={"c": component})
+    assert parse_pipeline(json.loads(dump_pipeline(pipeline)), Path("p.json")) == pipeline
+
+
 def test_a_kind_is_written_though_it_is_a_default() -> None:
     task = Task(name="a", component="c", inputs={"x": Constant(value=None)})
     written = json.loads(dump_pipeline(Pipeline(name="p", tasks=(task,))))
