@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
-from flowc import api
+from flowc import __version__, api
 from flowc.check.render import excerpt_from, render_json, render_text
 from flowc.cli.output import note, write_bytes, write_out
 from flowc.cli.root import root_of
 from flowc.cli.targets import checked_target, compiled_target
 from flowc.diagnostics import Diagnostic
+from flowc.emit.kfp import DEFAULT_IMAGE, to_kfp
 from flowc.emit.mermaid import to_mermaid
 from flowc.emit.text import to_text
 from flowc.errors import CompileError, UsageError
@@ -44,16 +45,60 @@ def check_command(ctx: click.Context, target: str, form: str) -> None:
 @click.command("compile")
 @click.argument("target")
 @click.option(
+    "--to",
+    "form",
+    type=click.Choice(["json", "python", "kfp"]),
+    default="json",
+    help="What to write: flowc's IR, a Python module (of a notebook), or Kubeflow Pipelines' YAML.",
+)
+@click.option(
+    "--image", help=f"The container image of every task, for --to kfp; {DEFAULT_IMAGE} unless given."
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to; else stdout."
 )
 @click.pass_context
-def compile_command(ctx: click.Context, target: str, output: Path | None) -> None:
-    """Write the IR of the pipeline TARGET as JSON. `flowc run` takes it as a target."""
-    text = dump_pipeline(checked_target(ctx, target).pipeline)
+def compile_command(
+    ctx: click.Context, target: str, form: str, image: str | None, output: Path | None
+) -> None:
+    """Write the pipeline TARGET in another form: as IR in JSON, which `flowc run` takes as a target."""
+    if image is not None and form != "kfp":
+        raise UsageError("'--image' is for '--to kfp'")
+    compiled = checked_target(ctx, target)
+    match form:
+        case "python":
+            text = _python_text(ctx, compiled, output)
+        case "kfp":
+            text = _kfp_text(compiled, image)
+        case _:
+            text = dump_pipeline(compiled.pipeline)
     if output is None:
         write_bytes(text)
     else:
         _replace(output, text)
+
+
+def _python_text(ctx: click.Context, compiled: api.Compiled, output: Path | None) -> str:
+    from flowc.emit.python import Home, to_python
+
+    home = Home()
+    if output is not None and compiled.pipeline.source is not None:
+        notebook = (compiled.root / compiled.pipeline.source.file).parent
+        beside = {path.stem for path in notebook.glob("*.py")} | {
+            path.parent.name for path in notebook.glob("*/__init__.py")
+        }
+        folder = Path(os.path.relpath(notebook, output.resolve().parent)).as_posix()
+        home = Home(folder, frozenset(beside) - {output.stem})
+    module = to_python(compiled.pipeline, home)
+    if module.diagnostics:
+        note(render_text(module.diagnostics, excerpt_from(root_of(ctx))))
+    return module.text
+
+
+def _kfp_text(compiled: api.Compiled, image: str | None) -> str:
+    if image is None:
+        note(f"every task runs in {DEFAULT_IMAGE}, which has no flowc: name an image that does by --image")
+    return to_kfp(compiled.pipeline, image or DEFAULT_IMAGE, __version__)
 
 
 @click.command("graph")

@@ -7,6 +7,9 @@ import enum
 import io
 import json
 import random
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import FunctionType
@@ -250,6 +253,23 @@ def test_a_result_that_may_not_be_there_is_left_out_and_said(tmp_path: Path) -> 
     assert [note.message for note in module.diagnostics] == [
         "'x' may have no value at the end of step 'a': the module doesn't return it"
     ]
+
+
+def test_the_penguins_come_out_as_from_the_notebook(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    shutil.copytree(ROOT / "examples" / "penguins", tmp_path / "penguins")
+    notebook, module = tmp_path / "penguins" / "penguins.ipynb", tmp_path / "penguins_as_python.py"
+    command = [sys.executable, "-m", "flowc", "compile", str(notebook), "--to", "python", "-o", str(module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    ours, theirs = results(module, {"trees": 20}), results(notebook, {"trees": 20})
+    assert ours.keys() == {
+        (task, "output" if task in ("ingest", "logistic", "forest") and port else port)
+        for task, port in theirs
+    }
+    assert ours["evaluate", "accuracies"] == theirs["evaluate", "accuracies"]
+    assert ours["evaluate", "best"] == theirs["evaluate", "best"]
+    assert ours["transform", "features_train"].equals(theirs["transform", "features_train"])
 
 
 def test_python_is_python_already() -> None:

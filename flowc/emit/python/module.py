@@ -11,7 +11,7 @@ from flowc.diagnostics import Diagnostic
 from flowc.emit.python.annotations import Annotations
 from flowc.emit.python.calls import Calls, identifier
 from flowc.emit.python.imports import Imports
-from flowc.emit.python.layout import lay_out
+from flowc.emit.python.layout import is_definition, lay_out
 from flowc.emit.python.lines import LINE_FUNCTIONS, Lines, is_nothing
 from flowc.emit.python.parameters import ParameterText
 from flowc.emit.python.places import may_use_files
@@ -181,16 +181,10 @@ class _Module:
         code = component.code
         assert isinstance(code, NotebookCode)
         enters = code.enters.get(port.name, code.cells[0])
-        before = {
-            name
-            for each in body
-            if each.cell.index < enters
-            for name in (
-                each.names.binds
-                if hasattr(each.node, "decorator_list")
-                else each.names.binds | each.names.reads
-            )
-        }
+        before: set[str] = set()
+        for each in body:
+            if each.cell.index < enters:
+                before |= each.names.binds | (set() if is_definition(each.node) else each.names.reads)
         if given == port.name and "+" not in given and given not in before:
             return given
         name = "_and_".join(given.split("+")) if "+" in given else f"{given}_given"

@@ -13,7 +13,8 @@ from flowc.emit.python.annotations import Annotations
 from flowc.emit.python.refusal import refuse
 from flowc.emit.python.statements import Statement
 from flowc.ir import Binding, FromParameter, Parameter, Pipeline
-from flowc.types.model import ListType, LiteralType, ScalarType, Type, UnionType
+from flowc.types.model import ListType, LiteralType, Type, UnionType
+from flowc.types.secret import holds_secret
 
 
 class ParameterText:
@@ -49,7 +50,7 @@ class ParameterText:
         return self._annotations.type(type_)
 
     def _parameter(self, parameter: Parameter) -> tuple[str, str]:
-        if _holds(parameter.type, "secret") and not parameter.required:
+        if holds_secret(parameter.type) and not parameter.required:
             refuse(f"parameter '{parameter.name}' is secret, and its default is not known", parameter.source)
         if _names_members(parameter.type):
             enum = self._of_enum(parameter)
@@ -109,15 +110,4 @@ def _names_members(type_: Type) -> bool:
             return _names_members(item)
         case UnionType(options=options):
             return any(map(_names_members, options))
-    return False
-
-
-def _holds(type_: Type, name: str) -> bool:
-    match type_:
-        case ScalarType():
-            return type_.name == name
-        case ListType(item=item):
-            return _holds(item, name)
-        case UnionType(options=options):
-            return any(_holds(option, name) for option in options)
     return False
