@@ -16,7 +16,6 @@ from pathlib import Path
 
 from flowc.errors import UsageError
 from flowc.notebook.lower import compile_notebook
-from flowc.notebook.model import Notebook
 from flowc.notebook.reader import read_notebook
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -40,27 +39,28 @@ def write_copy(path: Path, copy: Path, tags: Tags, root: Path) -> None:
         try:
             with draft.open("x", encoding="utf-8", newline="") as file:
                 file.write(tagged)
-            _check(draft, path, root)
-            # Unlike a rename, a link fails where another process has made the file in between.
-            copy.hardlink_to(draft)
+            _check(draft, path, tags, root)
+            # A rename alone would overwrite what another process has written there in between.
+            copy.touch(exist_ok=False)
+            draft.replace(copy)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"can't write {copy}: {(error.strerror or str(error)).lower()}") from error
 
 
-def _check(draft: Path, path: Path, root: Path) -> None:
-    compile_notebook(draft, root)
-    written, original = read_notebook(draft, root), read_notebook(path, root)
-    if _contents(written) != _contents(original):
+def _check(draft: Path, path: Path, tags: Tags, root: Path) -> None:
+    """Raise where the draft is anything but the notebook with these tags, or does not compile."""
+    wanted = [
+        (cell.kind, cell.source, (*cell.tags, *tags.get(cell.index, ())))
+        for cell in read_notebook(path, root).cells
+    ]
+    if [(cell.kind, cell.source, cell.tags) for cell in read_notebook(draft, root).cells] != wanted:
         raise UsageError(
             f"{path.name} can't be copied without changing its cells",
-            hint="add the suggested tags by hand: 'flowc suggest' lists them",
+            hint="add the tags by hand: 'flowc suggest' without -o lists them",
         )
-
-
-def _contents(notebook: Notebook) -> list[tuple[str, str]]:
-    return [(cell.kind, cell.source) for cell in notebook.cells]
+    compile_notebook(draft, root)
 
 
 # -- .ipynb
@@ -165,7 +165,11 @@ def _tagged_percent(text: str, tags: Tags) -> str:
         for index, new in tags.items():
             metadata = notebook.cells[index].metadata
             metadata["tags"] = [*metadata.get("tags", ()), *new]
+        options = notebook.metadata.setdefault("jupytext", {})
+        kept = options.get("cell_metadata_filter", "all")
+        if not {"all", "tags"} & set(kept.split(",")):
+            options["cell_metadata_filter"] = f"tags,{kept}"
         if not text.startswith("# ---"):
             # Without this, jupytext would put a header of its own on top of a file that has none.
-            notebook.metadata.setdefault("jupytext", {})["notebook_metadata_filter"] = "-all"
+            options["notebook_metadata_filter"] = "-all"
         return str(jupytext.writes(notebook, fmt="py:percent"))

@@ -81,12 +81,13 @@ def _costs(cells: Sequence[WorkCell], start: int) -> Iterator[tuple[int, float]]
     role: Hint | None = None
     for end in range(start, len(cells)):
         cell = cells[end]
-        if cell.step and step and cell.step != step:
-            return
+        if cell.step and inside and cell.step != step:
+            return  # another step begins here, and who tagged its first cell meant it to be the first
         if end - start >= _LONGEST and not cell.joined:
             return
-        step = step or cell.step
-        if inside:
+        if not inside:
+            step = cell.step
+        else:
             joints += _joint(cell, role, inside)
         taken |= {value.name for value in cell.taken if value.cell not in inside}
         inside.add(cell.index)

@@ -1,13 +1,14 @@
 """Which of a notebook's cells are parameters, shared code, or work; and what each cell of work takes from others.
 
-The compiler itself answers: all work cells are analysed as if each were a step of its own.
+The compiler's own analysis answers, given all the work as one step: it knows which statement made what another reads.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from flowc.errors import CompileError
@@ -18,6 +19,13 @@ from flowc.notebook.parameters import Assigned, read_parameters
 from flowc.notebook.tags import Part, Tagged, read_tags
 from flowc.notebook.versions import SHARED, Atom
 
+_WORK = "work"
+_MEASURES = re.compile(r"%%(timeit|prun|memit|lprun|mprun)\b")
+_LOOKS = re.compile(
+    r"\s*(%(timeit|prun|memit|lprun|mprun|tensorboard|ls|ll|pwd|whos?|hist(ory)?|lsmagic|quickref|pinfo2?|pdoc"
+    r"|psource|cat|less|more|man|debug|tb)\b.*|\?+[\w.]+|[\w.%]+\?+)\s*"
+)
+_EXTENSION = re.compile(r"\s*%(re)?load_ext\b")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -29,46 +37,65 @@ class Value:
     cell: int
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A global random generator, and the cell that last drew from it or seeded it."""
+
+    generator: str
+    after: int
+
+
 @dataclass(slots=True)
 class Parts:
-    """The cells that take part, by their index in the notebook. `fixed` has those whose tags give them a part."""
+    """The cells that take part, by their index in the notebook.
+
+    `fixed` has those whose tags give them a part, `skipped` those that are only of use in an interactive session.
+    """
 
     trees: dict[int, ast.Module] = field(default_factory=dict)
+    skipped: set[int] = field(default_factory=set)
     fixed: dict[int, Tagged] = field(default_factory=dict)
     parameters: dict[int, tuple[Assigned, ...]] = field(default_factory=dict)
     shared: dict[int, Part] = field(default_factory=dict)
     work: tuple[int, ...] = ()
     taken: dict[int, frozenset[Value]] = field(default_factory=dict)
     made: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    drawing: dict[int, Drawing] = field(default_factory=dict)
 
 
 def find_parts(notebook: Notebook) -> Parts:
     """Return the parts of a notebook's cells. Raises CompileError where a tag or a cell can't be read."""
     tagged, problems = read_tags(notebook)
-    cells = []
+    parts, cells = Parts(), []
     for cell in notebook.cells:
-        if cell.index in tagged and tagged[cell.index].part != "skip":
-            plain, wrong = plain_cell(notebook, cell)
-            problems += wrong
-            if plain is not None and plain.tree.body:
-                cells.append(TaggedCell(plain, tagged[cell.index]))
+        tags = tagged.get(cell.index)
+        if tags is None or tags.part == "skip":
+            continue
+        if tags.part is None and _only_looks(cell.source):
+            parts.skipped.add(cell.index)
+            continue
+        plain, wrong = plain_cell(notebook, cell)
+        problems += wrong
+        if plain is not None and plain.tree.body:
+            cells.append(TaggedCell(plain, tags))
     if any(problem.severity == "error" for problem in problems):
         raise CompileError(problems)
-    parts = Parts({cell.index: cell.plain.tree for cell in cells})
+    parts.trees = {cell.index: cell.plain.tree for cell in cells}
     parts.fixed = {cell.index: cell.tagged for cell in cells if cell.tagged.part}
-    _find_shared(parts, cells)
+    kinds = {cell.index: _kind_of(cell.plain.tree) for cell in cells if cell.index not in parts.fixed}
+    parts.shared = {index: kind for index, kind in kinds.items() if kind}
     parameters = _find_parameters(notebook, parts, cells)
-    analysis = _analysed(parts, cells, parameters)
-    _read_analysis(parts, analysis)
+    _read_analysis(parts, _analysed(parts, cells, parameters))
     return parts
 
 
-def _find_shared(parts: Parts, cells: Iterable[TaggedCell]) -> None:
-    for cell in cells:
-        if cell.index not in parts.fixed:
-            kind = _kind_of(cell.plain.tree)
-            if kind:
-                parts.shared[cell.index] = kind
+def _only_looks(source: str) -> bool:
+    """Say whether a cell only measures or shows something by lines that IPython knows, and can be left out."""
+    lines = [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if lines and _MEASURES.match(lines[0]):
+        return True
+    looks = [line for line in lines if _LOOKS.fullmatch(line)]
+    return bool(looks) and all(line in looks or _EXTENSION.match(line) for line in lines)
 
 
 def _kind_of(tree: ast.Module) -> Part | None:
@@ -108,27 +135,29 @@ def _is_set_up(node: ast.stmt) -> bool:
 
 def _find_parameters(notebook: Notebook, parts: Parts, cells: Sequence[TaggedCell]) -> list[Assigned]:
     """Return the parameters of tagged cells, and of cells at the top that hold only literals."""
-    tagged = {cell.index for cell in cells if cell.tagged.part == "parameters"}
-    candidates = set()
-    for cell in cells:
-        if cell.index in tagged or cell.index in parts.shared:
-            continue
-        if cell.index in parts.fixed or not _is_literal_cell(cell.plain.tree):
-            if parts.fixed.get(cell.index, Tagged()).part in ("imports", "functions"):
-                continue
-            break
-        candidates.add(cell.index)
     plain = [cell.plain for cell in cells]
-    found, _ = read_parameters(notebook, plain, frozenset(candidates), "")
-    bound = _times_bound(cells)
+    candidates = frozenset(_literal_cells_at_the_top(parts, cells))
+    found, _ = read_parameters(notebook, plain, candidates, "")
+    # A name that is bound again is a variable, not a parameter.
+    bound = Counter(name for cell in cells for name in _bound_names(cell.plain.tree))
     for index in sorted(candidates):
         own = tuple(assigned for assigned in found if assigned.cell == index)
-        if len(own) == len(_bound_names(parts.trees[index])) and all(
-            bound[assigned.parameter.name] == 1 for assigned in own
+        names = _bound_names(parts.trees[index])
+        if {assigned.parameter.name for assigned in own} == set(names) and all(
+            bound[name] == 1 for name in names
         ):
             parts.parameters[index] = own
-    wanted = frozenset(tagged | parts.parameters.keys())
-    return read_parameters(notebook, plain, wanted, "")[0]
+    tagged = {index for index, tags in parts.fixed.items() if tags.part == "parameters"}
+    return read_parameters(notebook, plain, frozenset(tagged | parts.parameters.keys()), "")[0]
+
+
+def _literal_cells_at_the_top(parts: Parts, cells: Iterable[TaggedCell]) -> Iterator[int]:
+    for cell in cells:
+        if cell.index in parts.shared or cell.tagged.part in ("parameters", "imports", "functions"):
+            continue
+        if cell.tagged.part or not _is_literal_cell(cell.plain.tree):
+            return
+        yield cell.index
 
 
 def _is_literal_cell(tree: ast.Module) -> bool:
@@ -155,15 +184,10 @@ def _bound_names(tree: ast.Module) -> list[str]:
     ]
 
 
-def _times_bound(cells: Iterable[TaggedCell]) -> Counter[str]:
-    """Return how often each name is bound: one that is bound again is a variable, not a parameter."""
-    return Counter(name for cell in cells for name in _bound_names(cell.plain.tree))
-
-
 def _analysed(parts: Parts, cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Analysis:
-    """Analyse each work cell as a step of its own. What proves not to be shared code is work, too."""
+    """Analyse all work as one step. What proves not to be shared code is work, too."""
     while True:
-        analysis = analyse([TaggedCell(cell.plain, _alone(parts, cell)) for cell in cells], parameters)
+        analysis = analyse([TaggedCell(cell.plain, _as_one(parts, cell)) for cell in cells], parameters)
         impure = {atom.cell for atom in analysis.atoms if not _is_shared(atom)} & parts.shared.keys()
         if not impure:
             return analysis
@@ -175,35 +199,51 @@ def _is_shared(atom: Atom) -> bool:
     return atom.unit == SHARED and (atom.setup or is_definition(atom.node) or _is_constant(atom.node))
 
 
-def _alone(parts: Parts, cell: TaggedCell) -> Tagged:
+def _as_one(parts: Parts, cell: TaggedCell) -> Tagged:
     if cell.index in parts.parameters:
         return replace(cell.tagged, part="parameters")
     if cell.index in parts.shared:
         return replace(cell.tagged, part=parts.shared[cell.index])
     if cell.tagged.part in ("parameters", "imports", "functions"):
         return cell.tagged
-    return replace(cell.tagged, part="step", step=_unit(cell.index))
-
-
-def _unit(cell: int) -> str:
-    return f"cell-{cell}"
+    return replace(cell.tagged, part="step", step=_WORK)
 
 
 def _read_analysis(parts: Parts, analysis: Analysis) -> None:
     kept = {*parts.shared, *parts.parameters}
     kept |= {cell for cell, tagged in parts.fixed.items() if tagged.part != "step"}
     parts.work = tuple(index for index in sorted(parts.trees) if index not in kept)
-    units = {_unit(index): index for index in parts.work}
+    cell_of = {atom.number: atom.cell for atom in analysis.atoms}
     taken: dict[int, set[Value]] = {index: set() for index in parts.work}
     made: dict[int, dict[str, None]] = {index: {} for index in parts.work}
     for atom in analysis.atoms:
-        here = units.get(atom.unit)
-        if here is None:
+        if atom.unit != _WORK or atom.cell not in taken:
             continue
+        made[atom.cell].update((name, None) for name in atom.writes if name.isidentifier())
         for version in atom.reads:
-            maker = units.get(version.unit)
-            if maker is not None and maker != here and version.bound != "no":
-                taken[here].add(Value(version.name, maker))
-        made[here].update((name, None) for name in atom.writes if name.isidentifier())
+            maker = cell_of[version.atom]
+            if version.unit == _WORK and maker != atom.cell and version.bound != "no":
+                taken[atom.cell].add(Value(version.name, maker))
     parts.taken = {index: frozenset(values) for index, values in taken.items()}
     parts.made = {index: tuple(names) for index, names in made.items()}
+    parts.drawing = _drawing(analysis)
+
+
+def _drawing(analysis: Analysis) -> dict[int, Drawing]:
+    """Return the cells that go on with the random numbers of an earlier one: apart, they would get others."""
+    last: dict[str, int] = {}
+    found: dict[int, Drawing] = {}
+    for atom in analysis.atoms:
+        for event, _, generator in atom.events:
+            if event not in ("draws", "seeds") or generator is None:
+                continue
+            if atom.unit != _WORK:
+                last.pop(generator, None)
+                continue
+            before = last.get(generator, atom.cell)
+            if event == "draws" and before != atom.cell:
+                known = found.get(atom.cell)
+                if known is None or before < known.after:
+                    found[atom.cell] = Drawing(generator, before)
+            last[generator] = atom.cell
+    return found

@@ -17,9 +17,8 @@ from flowc.notebook.suggest.names import choose_name, headings, name_of_heading,
 from flowc.notebook.suggest.parts import find_parts
 from flowc.notebook.suggest.roles import RoleReader, strongest_of
 
-# What is cured by having the cells in one step. FC209 is only a warning: two steps that draw from one random
-# generator compile, but give other numbers than the notebook.
-_JOINING = frozenset(("FC202", "FC203", "FC206", "FC207", "FC209"))
+# What is cured by having the cells in one step; so is everything that can't cross, FC5xx.
+_JOINING = frozenset(("FC202", "FC203", "FC206", "FC207"))
 _CROSSING = "FC5"
 
 
@@ -87,7 +86,7 @@ class _Search:
         self._headings = headings(notebook, self._parts.work)
         roles = RoleReader(self._parts.trees.values())
         self._roles = {index: roles.role_of(self._parts.trees[index].body) for index in self._parts.work}
-        self._joined: dict[int, str] = {}
+        self._joined = self._drawing()
 
     def suggestion(self) -> Suggestion:
         """Return the cheapest cuts that compile. Each round joins what the compiler held against the last one."""
@@ -132,28 +131,44 @@ class _Search:
 
     # -- what may not be apart
 
+    def _drawing(self) -> dict[int, str]:
+        """Return the cells between two that draw from one random generator: as two steps they would differ."""
+        joints: dict[int, str] = {}
+        for index, drawing in self._parts.drawing.items():
+            reason = f"cell {index} goes on with the random numbers of {drawing.generator} from cell {drawing.after}"
+            joints.update(dict.fromkeys(self._after(drawing.after, index), reason))
+        return joints
+
     def _joints(self, steps: Sequence[StepProposal], problems: Iterable[Diagnostic]) -> dict[int, str]:
-        """Return the cells that must go with the cell before them, with the code that says so."""
+        """Return the cells that must go with the cell before them, each with why, and that do not yet."""
         joints: dict[int, str] = {}
         for problem in problems:
             if problem.code in _JOINING or problem.code.startswith(_CROSSING):
-                joints.update(dict.fromkeys(self._between(steps, problem), problem.code))
+                first, last = self._reach(steps, problem)
+                reason = f"cells {first} to {last} can't be apart: {problem.code}"
+                joints.update(dict.fromkeys(self._after(first, last), reason))
             elif problem.severity == "error":
                 return {}
-        return joints
+        return {index: reason for index, reason in joints.items() if index not in self._joined}
 
-    def _between(self, steps: Sequence[StepProposal], problem: Diagnostic) -> list[int]:
-        """Return the cells at which steps begin between the places that a diagnostic speaks of."""
+    def _after(self, first: int, last: int) -> list[int]:
+        return [index for index in self._parts.work if first < index <= last]
+
+    def _reach(self, steps: Sequence[StepProposal], problem: Diagnostic) -> tuple[int, int]:
+        """Return the first and last cell that a diagnostic speaks of.
+
+        Where they are in one step it is not said what has to come with them: the steps beside it are tried.
+        """
         places = [problem.source, *(related.source for related in problem.related)]
-        cells = {place.cell for place in places if place is not None}
+        cells = {place.cell for place in places if place is not None and place.cell is not None}
         involved = [number for number, step in enumerate(steps) if cells.intersection(step.cells)]
+        if len(involved) > 1:
+            work = cells.intersection(self._parts.work)
+            return min(work), max(work)
         if not involved:
-            return []
-        first, last = min(involved), max(involved)
-        if first == last:
-            # What must come with it is not said: the neighbours are tried, and theirs in the next round.
-            first, last = max(first - 1, 0), last + 1
-        return [step.cells[0] for step in steps[first + 1 : last + 1]]
+            return 0, 0
+        before, after = max(involved[0] - 1, 0), min(involved[0] + 1, len(steps) - 1)
+        return steps[before].cells[0], steps[after].cells[-1]
 
     # -- names and tags
 
@@ -184,12 +199,13 @@ class _Search:
             for value in values
             if value.cell in cells
         }
-        made = [name for index in cells for name in self._parts.made[index] if name in used]
-        by_value = name_of_values(made) if role in (None, "ingest", "train") else None
+        made = [name for index in cells for name in self._parts.made[index]]
+        for_others = [name for name in made if name in used]
+        by_value = name_of_values(for_others) or name_of_values(made)
         return [
             name_of_heading(heading.text) if heading else None,
             role if alone else None,
-            by_value,
+            by_value if role in (None, "ingest", "train") else None,
             "explore" if role is None and not used else None,
         ]
 
@@ -202,6 +218,7 @@ class _Search:
         """Return the tags that are to be added to cells which have no part yet."""
         tags: dict[int, tuple[str, ...]] = dict.fromkeys(self._parts.parameters, ("parameters",))
         tags.update({index: (part,) for index, part in self._parts.shared.items()})
+        tags.update(dict.fromkeys(self._parts.skipped, ("skip",)))
         for step in steps:
             known = any(map(self._fixed_step, step.cells))
             tag = f"step:{step.name}" if known else tag_of_step(step.name, step.role)
@@ -245,10 +262,12 @@ class _Search:
             return "only literals: " + ", ".join(f"{each.name} ({each.type})" for each in given)
         if index in self._parts.shared:
             return "only imports and set-up" if self._parts.shared[index] == "imports" else "only definitions"
+        if index in self._parts.skipped:
+            return "only measures or shows something, which is for an interactive session"
         if step is None:
             return "nothing to run" if index not in self._parts.trees else "not part of the pipeline"
         if index in self._joined:
-            return f"must be in one step with the cell above ({self._joined[index]})"
+            return self._joined[index]
         if index == step.cells[0]:
             return self._why_here(index)
         own = {value.name for value in self._parts.taken[index] if value.cell in step.cells}
