@@ -23,6 +23,7 @@ _COMMANDS = {
     "compile": ("flowc.cli.compile", "Write a pipeline's IR as JSON."),
     "graph": ("flowc.cli.compile", "Draw a pipeline as Mermaid or as text."),
     "suggest": ("flowc.cli.suggest", "Suggest steps for a notebook that has no tags."),
+    "verify": ("flowc.cli.verify", "Compare a notebook's pipeline with the notebook in one kernel."),
     "runs": ("flowc.cli.history", "List the runs in the store, newest first."),
     "show": ("flowc.cli.history", "Show a run: its tasks and what they made."),
     "logs": ("flowc.cli.logs", "Print what the tasks of a run wrote."),

@@ -19,17 +19,17 @@ from flowc.errors import CancelledError, RunFailedError
 from flowc.ir import Parameter
 from flowc.settings import Given
 
-_COMPILED = "flowc.compiled"
+COMPILED = "flowc.compiled"
 _EXIT_CODES = {"COMPLETE": 0, "FAILED": RunFailedError.exit_code, "CANCELED": CancelledError.exit_code}
 
 
-class _RunCommand(click.Command):
+class PipelineCommand(click.Command):
     """A command that looks for its TARGET first, and then has the options of the pipeline that it found."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         target = self._target(args)
         if target is not None:
-            ctx.meta[_COMPILED] = checked_target(ctx, target)
+            ctx.meta[COMPILED] = checked_target(ctx, target)
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -57,8 +57,8 @@ class _RunCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
-        if _COMPILED in ctx.meta:
-            with formatter.section(f"Parameters of {ctx.meta[_COMPILED].pipeline.name}"):
+        if COMPILED in ctx.meta:
+            with formatter.section(f"Parameters of {ctx.meta[COMPILED].pipeline.name}"):
                 formatter.write_dl(parameter_help(_parameters(ctx), self._taken(ctx)) or [("none", "")])
 
     def _taken(self, ctx: click.Context) -> set[str]:
@@ -70,11 +70,11 @@ _HELP = click.Option(["-h", "--help"], is_flag=True)
 
 
 def _parameters(ctx: click.Context) -> tuple[Parameter, ...]:
-    compiled: api.Compiled | None = ctx.meta.get(_COMPILED)
+    compiled: api.Compiled | None = ctx.meta.get(COMPILED)
     return compiled.pipeline.parameters if compiled else ()
 
 
-@click.command("run", cls=_RunCommand)
+@click.command("run", cls=PipelineCommand)
 @click.argument("target", expose_value=False)  # found, and compiled, when the command was parsed
 @click.option(
     "--runner", help="Where tasks run: 'local' (worker processes, the default) or 'inline' (in this one)."
@@ -96,7 +96,7 @@ def run_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool, **
 
     Its parameters are options, and come after it. 'flowc run TARGET --help' lists them.
     """
-    compiled: api.Compiled = ctx.meta[_COMPILED]
+    compiled: api.Compiled = ctx.meta[COMPILED]
     flags = Given(runner=given["runner"], store=given["store"], workers=given["workers"])
     settings = settings_of(ctx, flags)
     arguments = api.parse_arguments(compiled, given_texts(given, pairs), Path.cwd())

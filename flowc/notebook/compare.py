@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

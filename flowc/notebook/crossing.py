@@ -15,7 +15,11 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """A name that has no value at the end of its step, or one that is not kept; `why` says so for people."""
+    """A name that has no value at the end of its step or, if it is not `missing`, one that is not kept.
+
+    `why` says so for people.
+    """
 
     name: str
     why: str
+    missing: bool = True

@@ -215,7 +215,7 @@ class _Step:
             return Unbound(name, "it has no value at the end of the step")
         value = self._namespace[name]
         if optional and not _is_result(value):
-            return Unbound(name, f"a {type(value).__qualname__} is not kept as a result")
+            return Unbound(name, f"a {type(value).__qualname__} is not kept as a result", missing=False)
         return value
 
 

@@ -1,0 +1,1 @@
+"""`flowc verify`: a notebook in one fresh kernel against the same notebook as a pipeline, value by value."""
