@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from flowc.diagnostics import Diagnostic, Source
+from flowc.emit.codes import KUBEFLOW
 from flowc.emit.yaml import to_yaml
 from flowc.errors import CompileError
 from flowc.ir import (
@@ -42,7 +43,6 @@ from flowc.ir.json import dump_pipeline
 from flowc.types.model import ArtifactType, DictType, ListType, ObjectType, ScalarType, TupleType, Type
 from flowc.types.secret import holds_secret
 
-CODE: Final = "FC602"
 DEFAULT_IMAGE: Final = "python:3.11"
 _COMMAND = ("python", "-m", "flowc.engine.task")
 # Linux takes no longer argument (MAX_ARG_STRLEN).
@@ -94,7 +94,7 @@ def _problems(pipeline: Pipeline) -> Iterator[Diagnostic]:
 
 
 def _problem(message: str, source: Source | None, hint: str) -> Diagnostic:
-    return Diagnostic(code=CODE, message=message, source=source, hint=hint)
+    return Diagnostic(code=KUBEFLOW, message=message, source=source, hint=hint)
 
 
 def _ir(pipeline: Pipeline, task: Task) -> str:

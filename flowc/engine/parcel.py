@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tarfile
 from base64 import b64decode, b64encode
 from dataclasses import asdict
@@ -67,6 +68,13 @@ def _label(parcel: tarfile.TarFile) -> Stored:
 
 def _extract(parcel: tarfile.TarFile, place: Path) -> None:
     for entry in parcel.getmembers():
-        if entry.name.startswith(f"{_CONTENT}/"):
-            entry.name = entry.name.removeprefix(f"{_CONTENT}/")
-            parcel.extract(entry, place, filter="data")
+        name = entry.name.removeprefix(f"{_CONTENT}/")
+        if name == entry.name:
+            continue
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise ValueError(f"'{entry.name}' leads out of the archive")
+        if entry.isdir():
+            (place / name).mkdir(parents=True, exist_ok=True)
+        elif (source := parcel.extractfile(entry)) is not None:
+            with (place / name).open("wb") as target:
+                shutil.copyfileobj(source, target)

@@ -59,41 +59,41 @@ def execute_alone(
     in them start from the pipeline's file. Inputs and outputs are parcels, by port. Raises FlowcError for what is
     missing or wrong before the task starts.
     """
-    (task,) = pipeline.tasks
     plan = _plan(pipeline, root, parameters)
-    component = pipeline.component_of(task)
+    (task,) = pipeline.tasks
     missing = {name for name, binding in task.inputs.items() if isinstance(binding, FromTask)} - inputs.keys()
     if missing:
-        raise UsageError(
-            f"task '{task.name}' has no value for input '{min(missing)}'", hint="give --input PORT=PATH"
-        )
-    if task.policy.timeout is not None:
-        # Its default action ends the process, whatever code is running.
-        signal.setitimer(signal.ITIMER_REAL, task.policy.timeout)
+        hint = "give --input PORT=PATH"
+        raise UsageError(f"task '{task.name}' has no value for input '{min(missing)}'", hint=hint)
     with tempfile.TemporaryDirectory(prefix="flowc-task-", ignore_cleanup_errors=True) as folder:
         store = ArtifactStore(Path(folder) / "artifacts")
-        given: dict[str, Input] = {name: unpack(store, path) for name, path in inputs.items()}
-        given.update(
-            (name, each) for name, each in plan.tasks[0].inputs.items() if not isinstance(each, FromTask)
-        )
-        call = TaskCall(
-            run="alone",
-            task=task.name,
-            attempt=1,
-            component=component,
-            code_base=plan.code_base,
-            inputs=given,
-            resources=task.resources,
-            store=store.root,
-            log=Path(folder) / "log",
-        )
-        result = execute(call)
+        given = {name: unpack(store, path) for name, path in inputs.items()}
+        # Its default action ends the process, whatever code is running.
+        signal.setitimer(signal.ITIMER_REAL, task.policy.timeout or 0)
+        result = execute(_call(plan, given, Path(folder), store))
+        signal.setitimer(signal.ITIMER_REAL, 0)
         if result.error:
             _say(result.error.traceback or f"{result.error.kind}: {result.error.message}")
             return 1
         for name, path in outputs.items():
             pack(store, result.outputs[name], path)
     return 0
+
+
+def _call(plan: Plan, given: Mapping[str, Input], folder: Path, store: ArtifactStore) -> TaskCall:
+    (planned,) = plan.tasks
+    known = {name: each for name, each in planned.inputs.items() if not isinstance(each, FromTask)}
+    return TaskCall(
+        run="alone",
+        task=planned.name,
+        attempt=1,
+        component=planned.component,
+        code_base=plan.code_base,
+        inputs={**given, **known},
+        resources=planned.task.resources,
+        store=store.root,
+        log=folder / "log",
+    )
 
 
 def _plan(pipeline: Pipeline, root: Path, parameters: Mapping[str, str]) -> Plan:

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -345,6 +346,21 @@ def test_a_task_that_fails_says_so_and_writes_nothing(
     assert main([*words, "--parameter", "n=4"]) == 0
     store = ArtifactStore(tmp_path / "store")
     assert store.load(unpack(store, tmp_path / "out"), AnyType()) == 0.25
+
+
+def test_a_timeout_ends_the_process(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "sleeping_alone.py").write_text(
+        "import time\nfrom flowc import component, pipeline\n@component(timeout=0.2)\ndef one() -> int:\n"
+        "    time.sleep(600)\n    return 1\n@pipeline\ndef p():\n    one()\n"
+    )
+    container = spec_of(tmp_path / "sleeping_alone.py")["deploymentSpec"]["executors"]["exec-one"][
+        "container"
+    ]
+    words = [*container["command"][1:], *container["args"][:2]]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PACKAGES))}
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == -signal.SIGALRM
 
 
 def test_parcels_hold_small_and_large_values_and_nothing_else(tmp_path: Path) -> None:

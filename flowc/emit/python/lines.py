@@ -84,11 +84,6 @@ class Lines:
             self._refuse(node, "'global' at the top of a cell means another thing in a function")
         if inside is None:
             return None
-        unknown = [name for name in names if name not in inside]
-        if unknown:
-            self._refuse(
-                node, f"'{unknown[0]}' is set by a function only", f"write '{unknown[0]} = None' first"
-            )
         return Edit(node, f"nonlocal {', '.join(names)}")
 
     def _awaited(self, node: ast.Await, value: ast.expr) -> Edit:
@@ -135,7 +130,9 @@ class Lines:
                 fields[written] = ast.unparse(look_up.body)
             elif not written.startswith("$"):
                 self._refuse(
-                    node, f"'{written}' names nothing of the notebook", "write braces of the shell as $'{{'"
+                    node,
+                    f"'{written}' names nothing of the notebook",
+                    "write the command without these braces",
                 )
         if any("'" in code or '"' in code or "\\" in code for code in fields.values()):
             self._refuse(

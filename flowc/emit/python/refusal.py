@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NoReturn
 
 from flowc.diagnostics import Diagnostic, Source
+from flowc.emit.codes import PYTHON
 from flowc.errors import CompileError
-
-CODE = "FC601"
 
 
 def refuse(message: str, source: Source | None, hint: str | None = None) -> NoReturn:
     """Raise CompileError (FC601): the notebook has no plain form as a Python module."""
-    raise CompileError([Diagnostic(code=CODE, message=message, source=source, hint=hint)])
+    raise CompileError([Diagnostic(code=PYTHON, message=message, source=source, hint=hint)])

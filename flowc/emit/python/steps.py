@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from flowc.diagnostics import Diagnostic
+from flowc.emit.codes import PYTHON
 from flowc.emit.python.imports import Imports
 from flowc.emit.python.lines import Lines, is_nothing, is_shown
 from flowc.emit.python.names import certainly_bound, read_around_class
-from flowc.emit.python.refusal import CODE, refuse
+from flowc.emit.python.refusal import refuse
 from flowc.emit.python.statements import Edit, Statement
 from flowc.emit.python.text import INDENT, INNER_WIDTH, call, docstring, indented, quoted, tidy
 from flowc.ir import Component, FromTask, NotebookCode, Port, Task
@@ -52,6 +53,12 @@ class Step:
         given = {name for port in self.arguments for name in port.split("+")}
         return {name for each in self.body for name in each.names.binds} | given
 
+    def set_by_functions(self) -> list[str]:
+        """Return the variables that only functions in the function set."""
+        given = {name for port in self.arguments for name in port.split("+")}
+        own = {name for each in self.body for name in each.names.binds - each.names.declared} | given
+        return sorted(self.variables() - own)
+
 
 def kept_outputs(
     component: Component, body: Iterable[Statement], top: Iterable[Statement]
@@ -77,7 +84,7 @@ def kept_outputs(
             refuse(message, port.source, hint)
         message += ": the module doesn't return it"
         notes.append(
-            Diagnostic(code=CODE, severity="warning", message=message, source=port.source, hint=hint)
+            Diagnostic(code=PYTHON, severity="warning", message=message, source=port.source, hint=hint)
         )
     return ports, notes
 
@@ -160,10 +167,11 @@ class StepText:
         return f"class {self._step.returned}({base}):\n{fields}"
 
     def _return(self) -> str:
-        values = [_together(port.split("+")) for port in self._step.fields]
+        values = [", ".join(port.split("+")) for port in self._step.fields]
         if len(values) > 1:
-            return call(f"return {self._step.returned}", values, width=INNER_WIDTH)
-        return f"return {values[0].strip('()')}" if values else ""
+            together = [f"({value})" if "," in value else value for value in values]
+            return call(f"return {self._step.returned}", together, width=INNER_WIDTH)
+        return f"return {values[0]}" if values else ""
 
     # -- the body
 
@@ -179,7 +187,10 @@ class StepText:
                 blocks.append(waiting.pop(0)[1])
             blocks.append("\n".join(self._statements(statements)))
         blocks += [line for _, line in waiting]
-        return tidy("\n\n".join(filter(str.strip, blocks)))
+        declared = [
+            f"{name}: {self._imports.member('typing', 'Any')}" for name in self._step.set_by_functions()
+        ]
+        return tidy("\n\n".join(filter(str.strip, ("\n".join(declared), *blocks))))
 
     def _entries(self) -> Iterator[tuple[int, str]]:
         """Yield the assignments that set inputs whose argument has another name, each with its cell."""
@@ -237,10 +248,6 @@ def _refuse_class_names(node: ast.ClassDef, variables: Set[str], statement: Stat
     if clash:
         message = f"class '{node.name}' has a '{clash[0]}' of its own and reads the step's"
         refuse(message, statement.source, "give one of them another name")
-
-
-def _together(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def _size(memory: int) -> str:
