@@ -49,8 +49,8 @@ def checks_of(pipeline: Pipeline, edges: Iterable[Edge], ran: Sequence[int]) -> 
 def _crossing(pipeline: Pipeline, edges: Iterable[Edge], ran: Sequence[int]) -> Iterator[Check]:
     for edge in edges:
         port = _port_of(pipeline, edge.producer, edge.name)
-        if edge.name is None or port is None:
-            continue
+        if edge.name is None or not edge.name.isidentifier() or port is None:
+            continue  # an order without data, or a random generator's state, which has no name in the notebook
         made, read = edge.defined.cell, edge.read.cell
         yield Check(edge.producer, port.name, edge.name, Moment(made, after=True))
         if any(made < cell < read for cell in ran):

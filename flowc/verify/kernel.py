@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from flowc.verify.inside import call
 
 # Installing is not for a comparison to do; in a pipeline it is no part of the step either.
 _INSTALL = re.compile(r"^(\s*)[!%]\s*(pip3?|python3? -m pip|uv pip|conda|mamba)\s+install\b.*$", re.MULTILINE)
+
+_SLOWEST_START = 300  # seconds: a busy machine is no reason to fail
+_LONGEST_SOCKET = 90  # the system takes 107 bytes, and a number is added
 
 
 class CellFailedError(RunnerError):
@@ -46,8 +50,9 @@ def run_in_kernel(
     document = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
     client = NotebookClient(
         document,
-        km=_manager(),
+        km=_manager(orders),
         timeout=None,
+        startup_timeout=_SLOWEST_START,
         resources={"metadata": {"path": str(folder)}},
     )
 
@@ -60,7 +65,7 @@ def run_in_kernel(
         if moment in stops:
             execute(call("compare", repr(str(orders)), str(moment.cell), str(moment.after)), of_user=False)
 
-    with client.setup_kernel():
+    with _kernel_of(client):
         for cell in cells:
             check(Moment(cell.index, after=False))
             try:
@@ -72,7 +77,17 @@ def run_in_kernel(
             check(Moment(cell.index, after=True))
 
 
-def _manager() -> Any:
+@contextmanager
+def _kernel_of(client: Any) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(client.setup_kernel())
+        except RuntimeError as error:
+            raise RunnerError(f"no kernel can be started: {error}") from error
+        yield
+
+
+def _manager(folder: Path) -> Any:
     """Return a manager of kernels of this Python, whatever kernels the user has registered."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
@@ -82,8 +97,10 @@ def _manager() -> Any:
             argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
             return KernelSpec(argv=argv, display_name=kernel_name, language="python")
 
-    # By files: no port is open to others on this machine, and ipykernel has nothing to warn of.
-    return AsyncKernelManager(kernel_spec_manager=ThisPython(), transport="ipc")
+    sockets = str(folder / "kernel")
+    # Sockets in a folder of ours, where their names are not too long: others on this machine can't get at them.
+    private = {"transport": "ipc", "ip": sockets} if len(sockets) < _LONGEST_SOCKET else {}
+    return AsyncKernelManager(kernel_spec_manager=ThisPython(), **private)
 
 
 def with_parameters(cell: NotebookCell, parameters: Iterable[Parameter], orders: Path) -> str:
