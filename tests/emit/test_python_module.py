@@ -23,7 +23,7 @@ from flowc.emit.python import Home, to_python
 from flowc.emit.python import lines as emitted_lines
 from flowc.engine.recorder import RunLabel
 from flowc.engine.run import run_plan
-from flowc.errors import CompileError, UsageError
+from flowc.errors import CodecError, CompileError, UsageError
 from flowc.ir import Pipeline
 from flowc.notebook import lines as notebook_lines
 from flowc.notebook.crossing import Bundle, Unbound
@@ -75,7 +75,8 @@ def results(path: Path, given: dict[str, Any]) -> dict[tuple[str, str], Any]:
         for name, outcome in result.tasks.items():
             found[name, ""] = outcome.state
             for port in target.pipeline.component_of(target.pipeline.task(name)).outputs:
-                if port.name in outcome.outputs:
+                # The notebook's classes are gone with the step that ended last, where that had no use for them.
+                with contextlib.suppress(KeyError, CodecError):
                     found[name, port.name] = store.artifact_store.load(outcome.outputs[port.name], port.type)
     return found
 

@@ -12,10 +12,15 @@ from flowc.emit.python.text import call
 
 
 class Imports:
-    """Gives generated code names for what it imports: the user's name for it if there is one, else a free one."""
+    """Gives generated code names for what it imports: the user's name for it if there is one, else a free one.
 
-    def __init__(self, statements: Iterable[Statement], taken: Iterable[str]) -> None:
-        self._taken = set(taken)
+    `top` are the names at the top of the module, `everywhere` those of its functions, too. Members of modules stand
+    at the top only, in signatures and decorators; modules are also used in functions.
+    """
+
+    def __init__(self, statements: Iterable[Statement], top: Set[str], everywhere: Set[str]) -> None:
+        self._top = set(top)
+        self._taken = {*top, *everywhere}
         self._modules: dict[tuple[str, str], None] = {}
         self._members: dict[tuple[str, str, str], None] = {}
         self._verbatim: list[tuple[str, bool, str]] = []
@@ -57,16 +62,28 @@ class Imports:
         for *known, as_ in self._members:
             if known == [module, name]:
                 return as_
-        as_ = self.free(name)
+        as_ = name
+        while as_ in self._top:
+            as_ += "_"
+        self.take(as_)
         self._members[module, name, as_] = None
         return as_
+
+    def names(self) -> set[str]:
+        """Return the names that the imports bind."""
+        return {as_.partition(".")[0] for _, as_ in self._modules} | {as_ for *_, as_ in self._members}
 
     def free(self, name: str) -> str:
         """Return the name, with as many underscores behind it as make it free, and take it."""
         while name in self._taken:
             name += "_"
-        self._taken.add(name)
+        self.take(name)
         return name
+
+    def take(self, name: str) -> None:
+        """Keep a name from being given to an import."""
+        self._top.add(name)
+        self._taken.add(name)
 
     def text(self, local: Set[str] = frozenset(), before_local: str = "") -> str:
         """Return the import block: future, standard library, others, and last the modules beside the notebook, each

@@ -59,7 +59,7 @@ class _Module:
         self._home = home
         self._layout = lay_out(pipeline)
         self._names = self._layout.names() | _port_names(pipeline)
-        self._imports = Imports(self._layout.imports, self._names)
+        self._imports = Imports(self._layout.imports, self._globals(), self._names)
         for name in ("component", "pipeline"):
             self._imports.member("flowc", name)
         self._here = self._imports.free("HERE")
@@ -78,7 +78,8 @@ class _Module:
         functions = [step.function for step in steps]
         definitions = self._definitions()
         texts = [self._step_text(step) for step in steps]
-        name = identifier(self._pipeline.name, {*functions, *self._globals()}, "_pipeline")
+        taken = {*_BUILTINS, *functions, self._here, *self._globals(), *self._imports.names()}
+        name = identifier(self._pipeline.name, taken, "_pipeline")
         texts.append(
             Calls(self._pipeline, steps, functions).text(name, self._imports, self._parameters.signature())
         )
@@ -117,7 +118,7 @@ class _Module:
             own = {each for port in component.inputs for each in port.name.split("+")}
             own |= {each for statement in body for each in statement.names.binds}
             reads |= {each for statement in body for each in statement.names.reads} - own
-        return {*_BUILTINS, *self._layout.bound_at_top(), *reads, "component", "pipeline"}
+        return self._layout.bound_at_top() | reads
 
     # -- shared code
 
@@ -136,11 +137,12 @@ class _Module:
 
     def _steps(self) -> Iterator[Step]:
         # In the pipeline's function, results and parameters stand under their names beside the functions'.
-        taken = self._globals() | _port_names(self._pipeline)
+        taken = {*_BUILTINS, self._here, *self._globals(), *_port_names(self._pipeline)}
         for task in self._pipeline.tasks:
             component = self._pipeline.component_of(task)
-            function = identifier(task.name, taken, "_step")
+            function = identifier(task.name, taken | self._imports.names(), "_step")
             taken.add(function)
+            self._imports.take(function)
             body = self._layout.bodies[component.name]
             ports, notes = kept_outputs(component, body, self._layout.top)
             self._notes += notes
