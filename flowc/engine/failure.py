@@ -11,7 +11,7 @@ from flowc.runner import TaskError
 _OWN = str(Path(__file__).resolve().parent.parent) + "/"
 # Frames of the standard library that stand between ours and the user's.
 _BETWEEN = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
-_BETWEEN_FILES = ("/importlib/__init__.py", "/contextlib.py")
+_BETWEEN_FILES = ("/importlib/__init__.py", "/contextlib.py", "/asyncio/base_events.py")
 _LONGEST = 100_000
 
 

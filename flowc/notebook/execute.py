@@ -76,11 +76,13 @@ def notebook_step(
     """
     assert isinstance(component.code, NotebookCode)
     module = register_definitions(code_base)
-    with _surroundings(code_base), _shown(outputs) as shown, closing(asyncio.Runner()) as loop:
+    with _surroundings(code_base), _shown(outputs) as shown, closing(asyncio.Runner()) as runner:
         displays = Displays(module, shown)
-        step = _Step(component.code, code_base, vars(module), _Shell(displays, shown, loop))
+        step = _Step(component.code, code_base, vars(module), _Shell(displays, shown))
         with displays.in_place(), _kept_streams(shown):
-            step.run(inputs, Watchman(component.name, guards, inputs))
+            # As in a kernel, a loop is running, so that cells may begin tasks. `Runner.run` would take SIGINT over.
+            loop = runner.get_loop()
+            loop.run_until_complete(step.run(inputs, Watchman(component.name, guards, inputs)))
         made = {port.name: step.output(port.name, optional=not port.required) for port in component.outputs}
     # The engine takes what a lone port "output" gives as the value itself.
     return made["output"] if list(made) == ["output"] else made
@@ -109,11 +111,10 @@ def _kept_streams(shown: OutputFile | None) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Shell:
-    """What cells run in besides their namespace: where values are shown and kept, what runs coroutines."""
+    """What cells run in besides their namespace: where values are shown, and where that is kept."""
 
     displays: Displays
     shown: OutputFile | None
-    loop: asyncio.Runner
 
 
 class _Step:
@@ -126,7 +127,7 @@ class _Step:
         self._namespace = namespace
         self._shell = shell
 
-    def run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
+    async def run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
         """Run the cells in the notebook's order, setting each input before the cell that it enters at."""
         first = self._code.cells[0]
         waiting = sorted(inputs, key=lambda port: self._code.enters.get(port, first))
@@ -136,7 +137,8 @@ class _Step:
                 while waiting and self._code.enters.get(waiting[0], first) <= index:
                     port = waiting.pop(0)
                     self._enter(port, inputs[port], watchman)
-                self._run_cell(self._cells[index], self._code.parts.get(index))
+                await self._run_cell(self._cells[index], self._code.parts.get(index))
+            await asyncio.sleep(0)  # between cells, tasks that they began have their turn
             watchman.check(index)
 
     @contextmanager
@@ -181,7 +183,7 @@ class _Step:
                 found = [self._namespace.get(node.id) for node in nodes if isinstance(node, ast.Name)]
                 yield from (each for each in found if isinstance(each, type) and issubclass(each, enum.Enum))
 
-    def _run_cell(self, cell: Cell, part: tuple[int, ...] | None) -> None:
+    async def _run_cell(self, cell: Cell, part: tuple[int, ...] | None) -> None:
         file = f"{self._notebook.name} cell {cell.index}"
         # With no time the cache takes the lines for good: a traceback shows the user's own.
         linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
@@ -189,18 +191,17 @@ class _Step:
         if part is not None:
             tree.body = [tree.body[position] for position in part]
         result = _last_expression(tree) if cell.index in self._code.cells else None
-        self._execute(tree, file, "exec")
+        await self._execute(tree, file, "exec")
         if result is not None:
-            value = self._execute(result, file, "eval")
+            value = await self._execute(result, file, "eval")
             if not _is_quiet(cell.source):
                 self._shell.displays.show_result(value)
 
-    def _execute(self, tree: ast.Module | ast.Expression, file: str, mode: str) -> Any:
+    async def _execute(self, tree: ast.Module | ast.Expression, file: str, mode: str) -> Any:
         _MainName().visit(tree)
         code = compile(tree, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         result = eval(code, self._namespace)  # noqa: S307  # running the user's code is what we are for
-        # One loop for the step: a task that a cell begins goes on while a later one awaits.
-        return self._shell.loop.run(result) if code.co_flags & inspect.CO_COROUTINE else result
+        return await result if code.co_flags & inspect.CO_COROUTINE else result
 
     def output(self, port: str, *, optional: bool) -> Any:
         """Return what a port gives: a value, a Bundle for several names, or Unbound."""
