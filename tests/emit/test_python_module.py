@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import io
 import json
 import random
 import shutil
@@ -70,7 +69,7 @@ def results(path: Path, given: dict[str, Any]) -> dict[tuple[str, str], Any]:
     plan = make_plan(api.check(target), given, target.root)
     found: dict[tuple[str, str], Any] = {}
     random.seed(1)
-    with temporary_store() as store, contextlib.redirect_stdout(io.StringIO()):
+    with temporary_store() as store:
         result = run_plan(plan, runner=RecordingRunner(), store=store, label=RunLabel("test", "inline"))
         for name, outcome in result.tasks.items():
             found[name, ""] = outcome.state
