@@ -115,7 +115,7 @@ def _parts(place: str, one: Any, other: Any) -> _Pairs | Difference:
         case set() | frozenset():
             return _set(place, one, other)
         case type() | types.ModuleType() | types.BuiltinFunctionType():
-            raise NotComparableError(f"there are two of {shown(one)}")
+            return _named(place, one, other)
         case types.FunctionType():
             return _function(place, one, other)
         case types.MethodType():
@@ -126,6 +126,13 @@ def _parts(place: str, one: Any, other: Any) -> _Pairs | Difference:
         case types.CodeType():
             return _code(place, one, other)
     return _reduced(place, one, other)
+
+
+def _named(place: str, one: Any, other: Any) -> Difference:
+    """Tell apart what goes by its name; of two with one name, nobody can say what they have in common."""
+    if shown(one) == shown(other):
+        raise NotComparableError(f"there are two of {shown(one)}")
+    return _differ(place, one, other)
 
 
 def _mapping(place: str, one: dict[Any, Any], other: dict[Any, Any]) -> _Pairs | Difference:

@@ -77,7 +77,7 @@ def guards_of(pipeline: Pipeline) -> dict[str, tuple[Guard, ...]]:
     entering = {task.name: list(_entering(task)) for task in pipeline.tasks}
     for task, names in entering.items():
         for binding, port, name in names:
-            readers[binding, name][task] = _reading_cells(pipeline.components[task], port, name, cells)
+            readers[binding, name][task] = reading_cells(pipeline.components[task], port, name, cells)
     guards = {}
     for task, names in entering.items():
         component = pipeline.components[task]
@@ -106,7 +106,7 @@ def _code(component: Component) -> NotebookCode:
     return component.code
 
 
-def _reading_cells(component: Component, port: str, name: str, cells: Mapping[int, Cell]) -> list[int]:
+def reading_cells(component: Component, port: str, name: str, cells: Mapping[int, Cell]) -> list[int]:
     """Return the step's own cells that read a name as it came: where analysis saw it first, and by mention."""
     own = _code(component).cells
     source = next(each.source for each in component.inputs if each.name == port)

@@ -27,9 +27,12 @@ def run_line(command: str, lookups: Mapping[str, Callable[[], Any]] | None = Non
 
 
 def line_output(command: str, lookups: Mapping[str, Callable[[], Any]] | None = None) -> list[str]:
-    """Run the command of `y = !command` and return its lines, those to stderr too."""
+    """Run the command of `y = !command` and return its lines, those to stderr too, in IPython's kind of list."""
+    from IPython.utils.text import SList
+
     with _started(command, lookups) as process:
-        return [line.rstrip("\r\n") for line in process.stdout or ()]
+        lines: list[str] = SList(line.rstrip("\r\n") for line in process.stdout or ())
+    return lines
 
 
 def _started(command: str, lookups: Mapping[str, Callable[[], Any]] | None) -> subprocess.Popen[str]:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from flowc.ir import Pipeline, Port
+from flowc.notebook.guard import reading_cells
 from flowc.notebook.steps import Edge
 
 
@@ -51,10 +52,17 @@ def _crossing(pipeline: Pipeline, edges: Iterable[Edge], ran: Sequence[int]) -> 
         port = _port_of(pipeline, edge.producer, edge.name)
         if edge.name is None or not edge.name.isidentifier() or port is None:
             continue  # an order without data, or a random generator's state, which has no name in the notebook
-        made, read = edge.defined.cell, edge.read.cell
+        made, read = edge.defined.cell, _first_read(pipeline, edge.consumer, edge.name) or edge.read.cell
         yield Check(edge.producer, port.name, edge.name, Moment(made, after=True))
         if any(made < cell < read for cell in ran):
             yield Check(edge.producer, port.name, edge.name, Moment(read, after=False), edge.consumer)
+
+
+def _first_read(pipeline: Pipeline, step: str, name: str) -> int | None:
+    component = pipeline.component_of(pipeline.task(step))
+    port = next(port.name for port in component.inputs if name in port.name.split("+"))
+    cells = {cell.index: cell for cell in pipeline.cells}
+    return min(reading_cells(component, port, name, cells), default=None)
 
 
 def _results(pipeline: Pipeline) -> Iterator[Check]:

@@ -81,7 +81,8 @@ def run_in_kernel(
 def _kernel_of(client: Any) -> Iterator[None]:
     with ExitStack() as stack:
         try:
-            stack.enter_context(client.setup_kernel())
+            # The manager is ours, and yet the kernel is to be gone with the client.
+            stack.enter_context(client.setup_kernel(cleanup_kc=True))
         except RuntimeError as error:
             raise RunnerError(f"no kernel can be started: {error}") from error
         yield

@@ -1,0 +1,218 @@
+"""`flowc verify`: real workers against a real kernel."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowc.cli.app import run_command
+from flowc.ir import Pipeline
+from flowc.notebook.lower import explain_notebook
+from flowc.verify.checks import Check, Moment, checks_of
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+Verify = Callable[..., tuple[int, Any, str]]
+
+
+def _write(folder: Path, cells: list[tuple[str, str]]) -> Path:
+    document = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {},
+        "cells": [
+            {
+                "cell_type": "code",
+                "id": f"c{index}",
+                "metadata": {"tags": tags.split()},
+                "source": source,
+                "outputs": [],
+                "execution_count": None,
+            }
+            for index, (tags, source) in enumerate(cells)
+        ],
+    }
+    path = folder / "verified.ipynb"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture
+def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Verify:
+    """Return a function from cells, and options of `flowc verify`, to exit code, JSON and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+
+    def run(cells: list[tuple[str, str]], *options: str) -> tuple[int, Any, str]:
+        code = run_command(["verify", str(_write(tmp_path, cells)), "--json", *options])
+        written = capsys.readouterr()
+        return code, json.loads(written.out), written.err
+
+    return run
+
+
+def _verdicts(report: Any) -> dict[str, str]:
+    return {row["name"]: row["verdict"] for row in report["compared"]}
+
+
+@pytest.mark.parametrize(
+    ("example", "metrics"),
+    [("penguins", {"accuracies", "best", "model"}), ("churn", {"accuracies", "mean_chance"})],
+)
+def test_it_holds_on_the_examples(
+    example: str,
+    metrics: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(EXAMPLES / example, tmp_path / example)
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    code = run_command(["verify", f"{example}/{example}.ipynb", "--json"])
+    written = capsys.readouterr()
+    assert code == 0, written.err
+    report = json.loads(written.out)
+    assert {row["verdict"] for row in report["compared"]} == {"same"}
+    assert metrics <= _verdicts(report).keys()
+
+
+DEFINITIONS = """class Kind(enum.Enum):
+    A = 1
+    B = 2
+
+class Box:
+    def __init__(self, held):
+        self.held = held"""
+PARAMETERS = """n: int = 3
+kind: Kind = Kind.A
+twice = n * 2; s = 'it\\'s'"""
+MAKE = """%matplotlib inline
+box = Box({'k': np.array([1.0, np.nan, n])})
+chosen = kind
+both = twice + n"""
+ALSO_MAKE = """!pip install nothing==1.0
+lines = !echo line
+frame = pd.DataFrame({'a': [n, twice], 'b': [None, 'x']})"""
+USE = """same = chosen is Kind.B, isinstance(box, Box), both, s
+total = float(box.held['k'][2])
+print(frame, lines)"""
+
+
+def test_values_of_all_kinds_hold_with_given_parameters(verify: Verify) -> None:
+    cells = [
+        ("imports", "import enum\nimport numpy as np\nimport pandas as pd"),
+        ("functions", DEFINITIONS),
+        ("parameters", PARAMETERS),
+        ("step:make", MAKE),
+        ("", ALSO_MAKE),
+        ("step:use", USE),
+        ("skip", "1 / 0"),
+    ]
+    code, report, said = verify(cells, "--n", "5", "--kind", "B", "-p", "s=other")
+    assert code == 0, said
+    assert set(_verdicts(report).values()) == {"same"}
+    assert {"box", "chosen", "both", "frame", "lines", "same", "total"} <= _verdicts(report).keys()
+
+
+def test_the_first_difference_is_shown_with_cell_and_variable(verify: Verify) -> None:
+    code, report, said = verify(
+        [
+            ("step:a", "import os\nfixed = 1\nplace = {'pid': [0, os.getpid()]}"),
+            ("step:b", "fixed, place\nlater = os.getpid()"),
+        ]
+    )
+    assert code == 1
+    assert not report["holds"]
+    assert _verdicts(report) == {"fixed": "same", "place": "different", "later": "different"}
+    row = next(row for row in report["compared"] if row["name"] == "place")
+    assert row["kernel"] != row["pipeline"]
+    assert "first difference: cell 0, place['pid'][1], of step 'a'" in said
+    assert f"  in the kernel    {row['kernel']}\n  in the pipeline  {row['pipeline']}\n" in said
+
+
+CHANGE = """import gc
+import sys
+if 'ipykernel' in sys.modules:
+    for each in gc.get_objects():
+        if type(each) is list and each == [1, 2]:
+            each.append(3)"""
+
+
+def test_a_change_on_the_way_to_a_reader_is_a_difference(verify: Verify) -> None:
+    # No analysis sees it, and in the worker nothing happens, so that no guard does either.
+    code, report, said = verify(
+        [("step:a", "values = [1, 2]"), ("step:b", CHANGE), ("step:c", "print(values)")]
+    )
+    assert code == 1
+    found = [(row["reader"], row["verdict"]) for row in report["compared"] if row["name"] == "values"]
+    assert found == [(None, "same"), ("c", "different")]
+    assert "cell 2, values, of step 'a'" in said
+    assert "length 3: [1, 2, 3]" in said
+
+
+def test_what_is_not_kept_is_listed_and_not_counted_as_the_same(verify: Verify) -> None:
+    code, report, _ = verify([("step:a", "class Own:\n    pass\nown = Own()\nnumber = 1")])
+    assert code == 0
+    assert _verdicts(report) == {"number": "same", "own": "not compared"}
+    assert (
+        next(row for row in report["compared"] if row["name"] == "own")["reason"]
+        == "a Own is not kept as a result"
+    )
+
+
+def test_a_cell_that_fails_in_the_kernel_alone_is_no_success(verify: Verify) -> None:
+    code, report, said = verify(
+        [
+            ("step:a", "import sys\nx = 1"),
+            ("step:b", "y = x + 1\nif 'ipykernel' in sys.modules:\n    raise ValueError('only here')"),
+        ]
+    )
+    assert code == 1
+    assert report["failure"] == {"cell": 1, "message": "cell 1 fails in the kernel: ValueError: only here"}
+    assert _verdicts(report) == {"x": "same", "y": "not compared"}
+    assert "error: cell 1 fails in the kernel: ValueError: only here" in said
+
+
+def test_a_pipeline_that_fails_is_no_success(verify: Verify) -> None:
+    code, report, said = verify([("step:a", "1 / 0")])
+    assert (code, report["state"], report["compared"]) == (1, "FAILED", [])
+    assert "ZeroDivisionError" in said
+
+
+def test_only_notebooks_can_be_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "from flowc import *\n@component\ndef a() -> int:\n    return 1\n@pipeline\ndef p():\n    a()\n"
+    (tmp_path / "job_to_verify.py").write_text(source)
+    assert run_command(["verify", "job_to_verify.py"]) == 2
+    assert "job_to_verify.py is no notebook" in capsys.readouterr().err
+
+
+def _checks(folder: Path, cells: list[tuple[str, str]]) -> list[Check]:
+    explained = explain_notebook(_write(folder, cells), folder)
+    pipeline: Pipeline = explained.pipeline
+    return checks_of(pipeline, explained.edges, range(len(cells)))
+
+
+def test_a_version_is_compared_when_it_is_complete_and_when_it_is_read(tmp_path: Path) -> None:
+    # The cells of step a are 0 and 3; b changes x between them, and passes it on.
+    cells = [
+        ("step:a", "x = [1]\nz = 1"),
+        ("step:b", "x.append(2)"),
+        ("step:c", "print(x)"),
+        ("step:a", "y = z + 1"),
+        ("step:c", "result = x, y"),
+    ]
+    assert _checks(tmp_path, cells) == [
+        Check("a", "x", "x", Moment(0, after=True)),
+        Check("b", "x", "x", Moment(1, after=True)),
+        Check("a", "y", "y", Moment(3, after=True)),
+        Check("c", "result", "result", Moment(4, after=True)),
+    ]
