@@ -139,9 +139,7 @@ def test_the_first_difference_is_shown_with_cell_and_variable(verify: Verify) ->
 CHANGE = """import gc
 import sys
 if 'ipykernel' in sys.modules:
-    for each in gc.get_objects():
-        if type(each) is list and each == [1, 2]:
-            each.append(3)"""
+    [each.append(3) for each in gc.get_objects() if type(each) is list and each == [1, 2]]"""
 
 
 def test_a_change_on_the_way_to_a_reader_is_a_difference(verify: Verify) -> None:
