@@ -58,7 +58,8 @@ class _Copied(io.TextIOBase):
         return self._terminal.write(text)
 
     def flush(self) -> None:
-        self._terminal.flush()
+        if not self._terminal.closed:  # a stream that a test had put there may be gone before we are
+            self._terminal.flush()
 
     def close_log(self) -> None:
         if self._log is not None:

@@ -61,6 +61,8 @@ class ComponentFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         trace = current_trace()
         if trace is None:
+            if "after" in kwargs and "after" not in inspect.signature(self.function).parameters:
+                del kwargs["after"]  # outside a pipeline, calls are in order as they stand
             return self.function(*args, **kwargs)
         future: Any = trace.add_task(self, args, dict(kwargs))
         return future  # type: ignore[no-any-return]  # a future stands in for an R

@@ -204,7 +204,8 @@ def test_components_and_pipelines_stay_ordinary_functions(compiled: Compile, tmp
     compiled("""
         @pipeline
         def main(n: int):
-            return split(number(n)).eval
+            first = number(n)
+            return split(first, after=first).eval
     """)
     module = load_file(next(tmp_path.glob("m_*.py")))
     assert module.split(4) == (4, "4")

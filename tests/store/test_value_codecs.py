@@ -96,6 +96,14 @@ json_values = st.recursive(
 )
 
 
+def test_one_list_that_stands_twice_stays_one(store: ArtifactStore) -> None:
+    inner = [1]
+    back, stored = there_and_back(store, {"a": inner, "b": [inner, (inner,)]})
+    assert back == {"a": [1], "b": [[1], ([1],)]}
+    assert back["a"] is back["b"][0] is back["b"][1][0]
+    assert stored.codec == "pickle"
+
+
 @AS_PLAIN
 @given(json_values)
 def test_plain_json_comes_back_and_equal_values_have_equal_digests(store: ArtifactStore, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Whether a value that came back from JSON is the one that went in, by type as well as by value."""
+"""Whether JSON can give a value back as it went in: by type as well as by value, and with the same identities."""
 
 from __future__ import annotations
 
@@ -19,6 +19,33 @@ def plain(value: Any) -> bool:
     if kind is list:
         return all(map(plain, value))
     return value is None or kind in (str, int, float, bool)
+
+
+def twice(value: Any) -> bool:
+    """Say whether an object that can change stands in a value more than once: JSON would make two of it."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        inner = _inner(part)
+        if inner is None:
+            continue
+        if id(part) in seen and type(part) not in (tuple, frozenset):
+            return True
+        if id(part) not in seen:
+            seen.add(id(part))
+            pending += inner
+    return False
+
+
+def _inner(part: Any) -> Iterable[Any] | None:
+    """Return what a value holds; None for one that holds nothing."""
+    match part:
+        case dict():
+            return part.values()
+        case list() | tuple() | set() | frozenset():
+            return part
+    return None
 
 
 def same(one: Any, other: Any) -> bool:

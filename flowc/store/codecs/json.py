@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from flowc.store.codecs.codec import Content, Draft
-from flowc.store.codecs.exact import plain
+from flowc.store.codecs.exact import plain, twice
 from flowc.store.codecs.preview import preview
 from flowc.types.validate import is_value
 
@@ -18,7 +18,7 @@ class JsonCodec:
         if not is_value(draft.type):
             return None
         try:
-            return put_json(value, draft) if plain(value) else None
+            return put_json(value, draft) if plain(value) and not twice(value) else None
         except (ValueError, RecursionError):  # a number or a nesting that JSON has no room for
             return None
 
