@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import compiling, overhead, start_up
+from benchmarks import compiling, notebooks, overhead, start_up
 from benchmarks.table import Row, shown
 
-BENCHMARKS = {"start-up": start_up.measure, "compile": compiling.measure, "overhead": overhead.measure}
+BENCHMARKS = {
+    "start-up": start_up.measure,
+    "compile": compiling.measure,
+    "overhead": overhead.measure,
+    "notebooks": notebooks.measure,
+}
 
 
 def main(names: list[str]) -> int:
