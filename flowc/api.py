@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowc.check import CheckedPipeline, check_pipeline
+from flowc.check.edges import edge_notes
 from flowc.diagnostics import Diagnostic
 from flowc.errors import CompileError, FlowcError, NotFoundError, RunnerError, UsageError, did_you_mean
 from flowc.ir import Parameter, Pipeline
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from flowc.engine.interrupts import Interrupts
     from flowc.engine.outcome import RunResult
 
-__all__ = ["Compiled", "check", "compile", "load_target", "open_runner", "parse_arguments", "run"]
+__all__ = ["Compiled", "check", "compile", "explain", "load_target", "open_runner", "parse_arguments", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,15 @@ def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; call
 def check(compiled: Compiled) -> CheckedPipeline:
     """Hold the pipeline to every rule. Raises CompileError with all that is wrong."""
     return check_pipeline(compiled.pipeline, compiled.diagnostics)
+
+
+def explain(compiled: Compiled) -> tuple[Diagnostic, ...]:
+    """Return a note for each edge of a pipeline without errors: why it is there, and the lines that make it so."""
+    if isinstance(compiled.target, NotebookFile):
+        from flowc.notebook import explain as notebook
+
+        return tuple(notebook.edge_notes(compiled.target.path, compiled.root))
+    return tuple(edge_notes(compiled.pipeline))
 
 
 def run(
@@ -168,7 +178,7 @@ def _import_code(compiled: Compiled) -> None:
         raise
     except Exception as error:
         message = f"importing the pipeline's modules failed: {type(error).__name__}: {error}"
-        raise CompileError([Diagnostic(code="FC021", message=message, source=pipeline.source)]) from error
+        raise CompileError([Diagnostic(code="FC031", message=message, source=pipeline.source)]) from error
 
 
 def _root_of_code(pipeline: Pipeline, ir: Path) -> Path:

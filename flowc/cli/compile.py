@@ -25,12 +25,16 @@ from flowc.ir.json import dump_pipeline
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to write it."
 )
+@click.option("--explain", is_flag=True, help="Say also why each edge is there.")
 @click.pass_context
-def check_command(ctx: click.Context, target: str, form: str) -> None:
+def check_command(ctx: click.Context, target: str, form: str, explain: bool) -> None:
     """Say all that is wrong with the pipeline TARGET. The exit code is 3 where something is."""
     diagnostics: tuple[Diagnostic, ...]
     try:
-        diagnostics, exit_code = api.check(compiled_target(ctx, target)).diagnostics, 0
+        compiled = compiled_target(ctx, target)
+        diagnostics, exit_code = api.check(compiled).diagnostics, 0
+        if explain:
+            diagnostics += api.explain(compiled)
     except CompileError as error:
         diagnostics, exit_code = error.diagnostics, error.exit_code
     if form == "json":

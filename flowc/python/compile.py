@@ -79,7 +79,7 @@ def find_pipeline(module: ModuleType, name: str | None, where: str) -> PipelineF
 def _syntax(error: SyntaxError, root: Path) -> Diagnostic:
     file = relative_to_root(Path(error.filename), root) if error.filename else "<unknown>"
     source = Source(file=file, line=error.lineno, column=error.offset)
-    return Diagnostic(code="FC020", message=f"not valid Python: {error.msg}", source=source)
+    return Diagnostic(code="FC030", message=f"not valid Python: {error.msg}", source=source)
 
 
 def _import_failed(error: BaseException, root: Path) -> Diagnostic:
@@ -91,4 +91,4 @@ def _import_failed(error: BaseException, root: Path) -> Diagnostic:
     hint = None
     if isinstance(error, ModuleNotFoundError):
         hint = f"install '{error.name}', or run flowc in the environment that has it"
-    return Diagnostic(code="FC021", message=f"importing the file failed: {text}", source=source, hint=hint)
+    return Diagnostic(code="FC031", message=f"importing the file failed: {text}", source=source, hint=hint)

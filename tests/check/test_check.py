@@ -8,8 +8,10 @@ import pytest
 
 from flowc.check import check_pipeline
 from flowc.check.codes import CODES
+from flowc.check.edges import edge_notes
 from flowc.check.render import render_json, render_text
 from flowc.diagnostics import Diagnostic, Related, Source
+from flowc.emit.codes import CODES as EMIT_CODES
 from flowc.errors import CompileError
 from flowc.ir import (
     Binding,
@@ -25,6 +27,7 @@ from flowc.ir import (
     PythonCode,
     Task,
 )
+from flowc.notebook.codes import CODES as NOTEBOOK_CODES
 from flowc.types.model import CallableType, ScalarType, Type, UnionType
 
 INT, STR, FLOAT = (ScalarType(name=name) for name in ("int", "str", "float"))
@@ -156,6 +159,19 @@ def test_each_fault_is_found(wrong: Pipeline, expected: list[tuple[str, str]]) -
     for diagnostic, (_, says) in zip(found, expected, strict=True):
         assert says in diagnostic.message
         assert diagnostic.code in CODES
+
+
+def test_no_code_means_two_things() -> None:
+    tables = [CODES, NOTEBOOK_CODES, EMIT_CODES]
+    assert len(set().union(*tables)) == sum(map(len, tables))
+
+
+def test_each_edge_is_explained() -> None:
+    made = pipeline(task("make"), task("one", a=FromTask(task="make")), task("text", after=("one",)))
+    assert [(note.message, str(note.source), str(note.related[0].source)) for note in edge_notes(made)] == [
+        ("task 'one' needs 'make': its input 'a' is the output of 'make'", "one.py", "make.py"),
+        ("task 'text' needs 'one': it is ordered after 'one'", "text.py", "one.py"),
+    ]
 
 
 def test_a_right_pipeline_is_ordered() -> None:

@@ -350,10 +350,10 @@ def test_a_target_that_is_no_pipeline(
 @pytest.mark.parametrize(
     ("source", "code", "says", "line"),
     [
-        ("def f(:\n", "FC020", "not valid Python", 1),
-        ("import os\n1 / 0\n", "FC021", "ZeroDivisionError: division by zero", 2),
-        ("import nowhere_at_all\n", "FC021", "No module named 'nowhere_at_all'", 1),
-        ("import sys\n\nsys.exit(0)\n", "FC021", "SystemExit: 0", 3),
+        ("def f(:\n", "FC030", "not valid Python", 1),
+        ("import os\n1 / 0\n", "FC031", "ZeroDivisionError: division by zero", 2),
+        ("import nowhere_at_all\n", "FC031", "No module named 'nowhere_at_all'", 1),
+        ("import sys\n\nsys.exit(0)\n", "FC031", "SystemExit: 0", 3),
     ],
 )
 def test_a_file_that_can_not_be_imported(
@@ -376,7 +376,7 @@ def test_a_module_that_can_not_be_imported(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(CompileError) as caught:
         compile_module("falls_over", None, tmp_path)
     (diagnostic,) = caught.value.diagnostics
-    assert (diagnostic.code, str(diagnostic.source)) == ("FC021", "falls_over.py:2")
+    assert (diagnostic.code, str(diagnostic.source)) == ("FC031", "falls_over.py:2")
     with pytest.raises(NotFoundError, match="no module named 'nowhere_at_all'"):
         compile_module("nowhere_at_all", None, tmp_path)
 
