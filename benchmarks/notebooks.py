@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.table import Row
@@ -30,7 +31,7 @@ def _compiling(folder: Path) -> Iterator[Row]:
     times = {}
     for count in CELLS:
         path = _written(folder / f"of_{count}.ipynb", _work(count))
-        times[count] = best(lambda path=path: _compiled(path), tries=3 if count > 100 else 10)
+        times[count] = best(partial(_compiled, path), tries=3 if count > 100 else 10)
     small, middle, large = CELLS
     yield Row(f"compile {small} cells", times[small] * 1e3, "ms")
     yield Row(f"compile {middle} cells", times[middle] * 1e3, "ms")

@@ -58,7 +58,7 @@ class Displays:
         """Show the value of a cell's last expression."""
         if value is None:
             return
-        if self._outputs is None or type(value) in _PLAIN:
+        if self._outputs is None or type(value) in _PLAIN or not _has_ipython():
             self._publish("execute_result", {"text/plain": repr(value)}, {})
             return
         data, metadata = self._start().display_formatter.format(value)
@@ -66,7 +66,7 @@ class Displays:
 
     def display(self, *values: Any, **options: Any) -> Any:
         """Show values as IPython's `display` does."""
-        if not options and all(type(value) in _PLAIN for value in values):
+        if not _has_ipython() or (not options and all(type(value) in _PLAIN for value in values)):
             for value in values:
                 self._publish("display_data", {"text/plain": repr(value)}, {})
             return None
@@ -123,6 +123,10 @@ class Displays:
         if self._shell is not None:
             _set(self._shell, self._before)
             self._shell = None
+
+
+def _has_ipython() -> bool:
+    return "IPython" in sys.modules or importlib.util.find_spec("IPython") is not None
 
 
 def _set(shell: Any, attributes: dict[str, Any]) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flowc.errors import FlowcError
 from flowc.ir import Component, NotebookCode, Pipeline
-from flowc.notebook.model import Notebook
+from flowc.notebook.model import Notebook, NotebookCell
 from flowc.notebook.reader import read_notebook
 from flowc.notebook.tags import read_tags
 from flowc.runner import TaskError
@@ -37,10 +38,8 @@ class ExecutedNotebook:
     """
 
     def __init__(self, pipeline: Pipeline, root: Path, run: str, given: Mapping[str, Any]) -> None:
-        assert pipeline.source is not None
-        path = root / pipeline.source.file
-        notebook = read_notebook(path, root)
-        self._document = _document(path, notebook)
+        notebook, self._document = _read(pipeline, root)
+        self._indices = [cell.index for cell in notebook.cells]
         self._document.setdefault("metadata", {})["flowc"] = {"run": run, "notebook": notebook.file}
         self._given = given
         self._parameter_cells = {
@@ -78,7 +77,7 @@ class ExecutedNotebook:
         if injected_after == -1:
             yield self._injected(next(numbers))
         reached = max((cell for runs in self._runs.values() for cell in runs), default=-1)
-        for index, cell in enumerate(self._document["cells"]):
+        for index, cell in zip(self._indices, self._document["cells"], strict=True):
             if cell.get("cell_type") != "code":
                 yield cell
                 continue
@@ -130,12 +129,43 @@ def _cells(component: Component) -> tuple[int, ...]:
     return component.code.cells
 
 
-def _document(path: Path, notebook: Notebook) -> dict[str, Any]:
-    """Return the notebook as JSON data of format 4: as it stands in its file, if that is of format 4."""
-    if path.suffix == ".ipynb":
-        document: dict[str, Any] = json.loads(path.read_bytes().decode("utf-8-sig"))
-        if document.get("nbformat") == 4:
-            return document
+def _read(pipeline: Pipeline, root: Path) -> tuple[Notebook, dict[str, Any]]:
+    """Return the pipeline's notebook, and as JSON data of format 4: as it stands in its file, if that is of format 4.
+
+    Where it is gone, or has other cells than those that were compiled, the cells are those of the IR.
+    """
+    assert pipeline.source is not None
+    path = root / pipeline.source.file
+    try:
+        notebook = read_notebook(path, root)
+    except FlowcError:  # a pipeline's IR is all that a run needs
+        notebook = _of_ir(pipeline)
+        return notebook, _document(notebook)
+    document = _document_of(path)
+    kinds = {cell.index: (cell.kind, cell.id) for cell in notebook.cells}
+    for cell in pipeline.cells:
+        kind, identity = kinds.get(cell.index, ("raw", ""))
+        # Only files of format 4 have ids that are the same each time they are read.
+        if kind != "code" or (document is not None and identity != cell.id):
+            notebook = _of_ir(pipeline)
+            return notebook, _document(notebook)
+    return notebook, document or _document(notebook)
+
+
+def _document_of(path: Path) -> dict[str, Any] | None:
+    """Return an .ipynb file of format 4 as it stands; None for any other file."""
+    if path.suffix != ".ipynb":
+        return None
+    document: dict[str, Any] = json.loads(path.read_bytes().decode("utf-8-sig"))
+    return document if document.get("nbformat") == 4 else None
+
+
+def _of_ir(pipeline: Pipeline) -> Notebook:
+    cells = (NotebookCell(cell.index, cell.id or "", "code", cell.source) for cell in pipeline.cells)
+    return Notebook(pipeline.source.file if pipeline.source else "", tuple(cells), {})
+
+
+def _document(notebook: Notebook) -> dict[str, Any]:
     cells = [
         {
             "cell_type": cell.kind,

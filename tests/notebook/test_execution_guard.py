@@ -17,7 +17,7 @@ MAKES = "marked = ['mark', {'k': [1.0]}]"
 CHANGES = """import gc
 count = len(marked)
 for each in gc.get_objects():
-    if type(each) is list and each[:1] == ['mark']:
+    if type(each) is list and len(each) == 2 and type(each[0]) is str and each[0] == 'mark':
         each[1]['k'].append(2.0)"""
 READS = "print(marked)"
 

@@ -209,6 +209,21 @@ def test_an_older_notebook_and_a_percent_file_have_executed_notebooks(
     assert json.loads(capsys.readouterr().out)["notebook"] == written
 
 
+def test_a_pipeline_of_a_notebook_that_has_changed_shows_its_own_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    path = write_cells(tmp_path, [["skip", "0"], ["step:a", "print('compiled')"]])
+    assert run_command(["compile", path.name, "-o", "pipeline.json"]) == 0
+    path.write_text(path.read_text().replace("c1", "c9").replace("compiled", "changed"))
+    assert run_command(["run", "pipeline.json"]) == 0
+    (written,) = (tmp_path / ".flowc" / "notebooks").glob("*.ipynb")
+    notebook = nbformat.read(written, as_version=4)  # type: ignore[no-untyped-call]
+    assert [cell.source for cell in notebook.cells] == ["print('compiled')"]
+    assert notebook.cells[0].outputs[0].text == "compiled\n"
+
+
 def test_a_retried_step_shows_its_last_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = (
