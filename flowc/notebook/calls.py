@@ -90,6 +90,7 @@ class Calls(Host):
         attributes = self.heap.element(cls)
         instance = self.heap.foreign(*arguments.values(), attributes)
         instance = replace(instance, code=cls.code | instance.code, instance=code)
+        self.heap.link(instance.top, Value(code=cls.code))
         for name in ("__init__", "__post_init__", "__new__"):
             method = code.method(name)
             if method is not None:
@@ -101,6 +102,7 @@ class Calls(Host):
 
     def _call_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
         self._run_callbacks(arguments, receiver, node)
+        self.call_later(name, receiver, arguments)
         results = []
         classes = [code for code in self.heap.codes(receiver) if code.is_class]
         found = False
@@ -134,20 +136,26 @@ class Calls(Host):
         self, callee: Value, arguments: Arguments, node: ast.Call, *, known: bool = False
     ) -> Value:
         """Call something that may be any of the functions in a value, and if not `known` also a stranger."""
+        self.call_later(None, callee, arguments)
         self._run_callbacks(arguments, callee, node)
-        everything = joined((*arguments.values(), callee))
+        given = joined(arguments.values())
         results = []
         for code in self.heap.codes(callee):
-            targets = list(code.methods.values()) if code.is_class else [code]
-            for target in targets:
-                count = len(parameter_names(target))
-                results.append(self.run(target, callee, Arguments((everything,) * count, loose=True), node))
+            if not code.is_class:
+                loose = Arguments((joined((given, callee)),) * len(parameter_names(code)), loose=True)
+                results.append(self.run(code, callee, loose, node))
+                continue
+            for name, method in code.methods.items():
+                if name == "__call__" or not name.startswith("__"):
+                    others = (given,) * (len(parameter_names(method)) - 1)
+                    results.append(self.run(method, callee, Arguments((callee, *others)), node))
         values = (callee, *arguments.values())
         # Only functions of the notebook: what they do has been seen.
         if known or (callee.top and callee.top <= self.heap.functions):
             return joined([*results, self._anything(values, known=True)])
         self.note("once", node, "what is called here")
-        self.change(self.heap.deep(everything.top), node, "goes to a function that is not known")
+        # As with a method that is not known: it may change what it belongs to. Arguments are guarded at run time.
+        self.change(self.heap.deep(callee.top), node, "may be changed by a call of it")
         return joined([*results, self._anything(values, known=False)])
 
     def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> None:
@@ -224,7 +232,7 @@ class Calls(Host):
                 continue
             if position in effect.changed_arguments or (arguments.loose and effect.changed_arguments):
                 self.change(self.heap.deep(value.top), node, f"is changed by '{short}'")
-            elif not effect.known:
+            elif not effect.known and receiver is None:
                 self.change(
                     self.heap.deep(value.top), node, f"may be changed by '{short}', which is not known"
                 )
@@ -233,7 +241,7 @@ class Calls(Host):
             ):
                 self._consume(value, node)
         for key, value in arguments.named:
-            if value.top and (key == "out" or not effect.known):
+            if value.top and (key == "out" or (not effect.known and receiver is None)):
                 self.change(self.heap.deep(value.top), node, f"may be changed by '{short}'")
 
     def _note_open(self, node: ast.Call) -> None:
@@ -261,6 +269,8 @@ class Calls(Host):
                 return seen if seen.top else self.heap.foreign(*values, kind=effect.kind)
             case "self" if receiver is not None:
                 return receiver
+            case "chain" if receiver is not None:
+                return joined((receiver, self.heap.foreign(receiver)))
             case "element":
                 return joined([self.heap.element(value) for value in values] + list(arguments.values()))
         result = self._anything(values, known=effect.known)

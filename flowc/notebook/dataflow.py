@@ -110,6 +110,7 @@ class CellWalker(Walker):
         self._summaries = Summaries(table, codes)
         self._atom = Atom(-1, -1, -1, ast.Pass())
         self._running: list[tuple[Code, str]] = []
+        self._calling: set[Code] = set()
         self._triggered: set[Code] = set()
         self._certain = True
         self._made_in: list[str] = []
@@ -455,15 +456,18 @@ class CellWalker(Walker):
     def capture(self, function: Value, code: Code) -> None:
         """Do nothing: a function of a cell has no function around it."""
 
-    def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
-        if any(code is running for running, _ in self._running):
-            return self._anything((function, *arguments.values()), known=True)
-        return self._call(code, function, arguments, node)
+    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> None:
+        """Do nothing: in a cell all is known that will be."""
 
-    def _call(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
+    def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
+        if code in self._calling or any(code is running for running, _ in self._running):
+            return self._anything((function, *arguments.values()), known=True)
         self._run(code, function, arguments, node, called=True)
+        self._calling.add(code)
         summary = self._summaries.of(code, self._peek)
-        return apply(self, summary, code, function, arguments, node)
+        result = apply(self, summary, code, function, arguments, node)
+        self._calling.discard(code)
+        return result
 
     def _run(
         self, code: Code, function: Value, arguments: Arguments, node: ast.AST, *, called: bool

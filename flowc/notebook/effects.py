@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from importlib.resources import files
 from typing import Any
 
-RESULTS = frozenset(("value", "fresh", "holds", "view", "self", "element", "any"))
+RESULTS = frozenset(("value", "fresh", "holds", "view", "self", "chain", "element", "any"))
 
 
 @dataclass(frozen=True, slots=True)

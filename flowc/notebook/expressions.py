@@ -163,6 +163,7 @@ class Expressions(Calls):
         value = self.heap.fresh(*held)
         self.heap.functions |= value.top
         value = replace(value, code=value.code | {code}, callee=code, stuck=None)
+        self.heap.link(value.top, Value(code=value.code))
         self.capture(value, code)
         return value
 

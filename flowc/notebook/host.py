@@ -121,6 +121,10 @@ class Host(ABC):
         """Let a function hold what it takes from the functions around it."""
 
     @abstractmethod
+    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> None:
+        """Take note of a call of something from outside (its method, with a `name`) for when that is known."""
+
+    @abstractmethod
     def global_value(self, name: str, node: ast.AST) -> Value:
         """Return a global's value for a function that is called at `node` and reads it."""
 

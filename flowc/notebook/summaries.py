@@ -14,6 +14,7 @@ from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
+from flowc.notebook.syntax import is_static
 
 # Where a stand-in comes from, under which name, and whether it is what that holds rather than itself.
 Origin = tuple[Literal["parameter", "global", "function"], str, bool]
@@ -31,6 +32,7 @@ class Summary:
     deletes: dict[str, ast.AST] = field(default_factory=dict)
     changes: dict[int, tuple[ast.AST, str, bool]] = field(default_factory=dict)
     notes: list[tuple[Event, ast.AST, str | None]] = field(default_factory=list)
+    calls: dict[Any, tuple[str | None, Value, Arguments]] = field(default_factory=dict)
     result: Value = IMMUTABLE
     peeked: dict[str, Any] = field(default_factory=dict)
     unfinished: bool = False
@@ -87,6 +89,7 @@ class FunctionWalker(Walker):
         self._inner: list[tuple[Value, Code]] = []
         self._results: list[Value] = []
         self._first: Value = IMMUTABLE
+        self._calling: set[Code] = set()
 
     def walk_function(self) -> None:
         """Go through the parameters and the body, and finish the summary."""
@@ -239,8 +242,14 @@ class FunctionWalker(Walker):
             elif name in self._code.captured:
                 self.heap.link(function.top, self._stand_in("function", ""))
 
+    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> None:
+        outside = frozenset(self.summary.origins)
+        if receiver.top & outside:
+            key = (name, receiver.top & outside, tuple(value.top & outside for value in arguments.values()))
+            self.summary.calls.setdefault(key, (name, receiver, arguments))
+
     def own_instance(self) -> Value:
-        return self._first
+        return replace(self._first, kind="super")
 
     def _do_Return(self, node: ast.Return) -> None:
         self._results.append(self.value(node.value) if node.value is not None else IMMUTABLE)
@@ -256,9 +265,14 @@ class FunctionWalker(Walker):
 
     def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
         summary = self._summaries.of(code, self._peek)
+        if code in self._calling:
+            return self._anything((function, *arguments.values()), known=True)
         known = set(self.summary.notes)
         self.summary.notes += [note for note in summary.notes if note not in known]
-        return apply(self, summary, code, function, arguments, node)
+        self._calling.add(code)
+        result = apply(self, summary, code, function, arguments, node)
+        self._calling.discard(code)
+        return result
 
 
 def apply(
@@ -294,6 +308,13 @@ def apply(
         parts = None if value.parts is None else tuple(map(placed, value.parts))
         return replace(value, top=top, parts=parts)
 
+    for name, receiver, given_later in list(summary.calls.values()):
+        here = Arguments(
+            tuple(map(placed, given_later.positional)),
+            tuple((key, placed(value)) for key, value in given_later.named),
+            given_later.loose,
+        )
+        _call_now(walker, name, placed(receiver), here, node)
     result = placed(summary.result)
     for region, origin in list(summary.origins.items()):
         new = summary.heap.held((region,)) - {region}
@@ -312,6 +333,25 @@ def apply(
     for name, value in list(summary.binds.items()):
         walker.store_global(name, placed(value), node)
     return result
+
+
+def _call_now(walker: Walker, name: str | None, receiver: Value, arguments: Arguments, node: ast.AST) -> None:
+    """Do what a summary could not: call what has come from outside, as far as it is the notebook's own."""
+    walker.call_later(name, receiver, arguments)
+    for code in walker.heap.codes(receiver):
+        method = _method(code, name or "__call__", receiver) if code.is_class else None
+        if method is not None:
+            own = () if is_static(method) else (receiver,)
+            with_self = replace(arguments, positional=(*own, *arguments.positional))
+            walker.run(method, receiver, with_self, node)
+        elif name is None and not code.is_class and not isinstance(code.node, ast.Call):
+            walker.run(code, receiver, arguments, node)
+
+
+def _method(code: Code, name: str, receiver: Value) -> Code | None:
+    if receiver.kind == "super":
+        return next((found for base in code.bases if (found := base.method(name))), None)
+    return code.method(name)
 
 
 def _share_buffers(
