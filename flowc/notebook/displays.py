@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from flowc.notebook.outputs import OutputFile
+from flowc.notebook.outputs import Kind, OutputFile
 
 # Values of which IPython's text is the repr, and which have no other form.
 _PLAIN = (bool, int, float, complex, str, bytes)
@@ -93,7 +93,7 @@ class Displays:
         if self._outputs is not None:
             self._outputs.clear(wait=wait)
 
-    def _publish(self, kind: Any, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+    def _publish(self, kind: Kind, data: dict[str, Any], metadata: dict[str, Any]) -> None:
         if self._outputs is not None:
             self._outputs.display(kind, data, metadata)
         self._print(data)

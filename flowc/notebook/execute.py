@@ -138,8 +138,8 @@ class _Step:
                     port = waiting.pop(0)
                     self._enter(port, inputs[port], watchman)
                 await self._run_cell(self._cells[index], self._code.parts.get(index))
-            await asyncio.sleep(0)  # between cells, tasks that they began have their turn
-            watchman.check(index)
+                await asyncio.sleep(0)  # between cells, tasks that they began have their turn
+                watchman.check(index)
 
     @contextmanager
     def _noted(self, index: int) -> Iterator[None]:

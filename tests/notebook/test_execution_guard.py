@@ -34,6 +34,15 @@ def test_a_change_that_later_readers_would_miss_is_an_error(run_cells: Execute) 
     assert "defines:marked" in executed.said
 
 
+def test_the_cell_that_it_stops_after_is_marked(run_cells: Execute) -> None:
+    executed = run_cells(
+        [["step:a", MAKES], ["step:b", CHANGES], ["step:c", READS], ["step:b", "print('late')"]]
+    )
+    assert executed.code == 1
+    assert executed.cell(1).metadata.tags == ["step:b", "flowc-failed"]
+    assert executed.outputs(3) == []
+
+
 def test_a_declared_change_is_passed_on(run_cells: Execute) -> None:
     executed = run_cells([["step:a", MAKES], ["step:b defines:marked", CHANGES], ["step:c", READS]])
     assert executed.code == 0, executed.said
