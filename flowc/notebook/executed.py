@@ -145,8 +145,7 @@ def _read(pipeline: Pipeline, root: Path) -> tuple[Notebook, dict[str, Any]]:
     kinds = {cell.index: (cell.kind, cell.id) for cell in notebook.cells}
     for cell in pipeline.cells:
         kind, identity = kinds.get(cell.index, ("raw", ""))
-        # Only files of format 4 have ids that are the same each time they are read.
-        if kind != "code" or (document is not None and identity != cell.id):
+        if kind != "code" or identity != cell.id:
             notebook = _of_ir(pipeline)
             return notebook, _document(notebook)
     return notebook, document or _document(notebook)

@@ -89,7 +89,7 @@ def _upgraded(data: dict[str, Any], file: str) -> dict[str, Any]:
         raise _refused(
             "FC011", message, Source(file=file, path="$"), "open and save it in Jupyter"
         ) from error
-    return dict(upgraded)
+    return _without_ids(upgraded)
 
 
 def _from_percent(text: str, file: str) -> dict[str, Any]:
@@ -101,11 +101,17 @@ def _from_percent(text: str, file: str) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return dict(jupytext.reads(text, fmt="py:percent"))
+            return _without_ids(jupytext.reads(text, fmt="py:percent"))
     # jupytext parses YAML and cell options by several libraries, each with errors of its own.
     except Exception as error:
         message = f"jupytext can't read this file: {type(error).__name__}: {error}"
         raise _refused("FC011", message, Source(file=file)) from error
+
+
+def _without_ids(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the notebook without the ids that a library gave its cells: they are others at each reading."""
+    cells = [{key: value for key, value in cell.items() if key != "id"} for cell in document["cells"]]
+    return {**document, "cells": cells}
 
 
 def _checked(data: dict[str, Any], file: str) -> Notebook:

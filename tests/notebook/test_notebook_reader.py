@@ -240,3 +240,18 @@ def test_any_text_in_a_cell_compiles_or_is_refused(source: str) -> None:
         written = _written(Path(folder), document)
         with contextlib.suppress(CompileError):
             compile_notebook(written, Path(folder))
+
+
+def test_cells_without_ids_have_the_same_ones_each_time(tmp_path: Path) -> None:
+    old = {
+        "nbformat": 3,
+        "nbformat_minor": 0,
+        "metadata": {},
+        "worksheets": [
+            {"cells": [{"cell_type": "code", "input": "x = 1", "language": "python", "outputs": []}]}
+        ],
+    }
+    for path in (_written(tmp_path, old), _written(tmp_path, "# %%\nx = 1\n", "percent.py")):
+        first, second = (read_notebook(path, tmp_path) for _ in range(2))
+        assert [cell.source for cell in first.cells] == ["x = 1"]
+        assert first == second
