@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pty
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadlines: machines are noisy, and a slow example is no counterexample. CI tries the same examples each time,
@@ -15,3 +17,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("flowc")
+
+
+@pytest.fixture
+def terminal_pair() -> tuple[int, int]:
+    """A pseudo-terminal: the driver's side and the program's; tests that need one are skipped where none are."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        pytest.skip(f"this machine has no pseudo-terminals ({error}); CI has them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,11 @@ def _merged(outputs: list[Any]) -> list[Any]:
     return [streams, *rest]
 
 
-def test_it_shows_what_one_kernel_shows(run_cells: Execute, tmp_path: Path) -> None:
+def test_it_shows_what_one_kernel_shows(
+    run_cells: Execute, tmp_path: Path, terminal_pair: tuple[int, int]
+) -> None:
+    for side in terminal_pair:
+        os.close(side)  # the kernel makes one for its shell lines
     executed = run_cells(SHOWN)
     assert executed.code == 0, executed.said
     kernel = _in_one_kernel(tmp_path / "kernel")
