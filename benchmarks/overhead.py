@@ -8,9 +8,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from flowc_runners.inline import InlineRunner
-from flowc_runners.local import LocalRunner
-
 from benchmarks.pipelines import chain, fan
 from benchmarks.table import Row
 from benchmarks.timing import best
@@ -21,6 +18,8 @@ from flowc.ir import Pipeline
 from flowc.plan import make_plan
 from flowc.runner import Runner
 from flowc.store.metadata import open_store
+from flowc_runners.inline import InlineRunner
+from flowc_runners.local import LocalRunner
 
 TASKS = 500
 _TRIES = 3

@@ -46,7 +46,7 @@ def serve(model: Model, blessing: Blessing, sample: Dataset, destination: Path, 
     try_out(model, exported, sample)
     version = publish(exported, destination / name)
     exported.rename(home / version)
-    return ServedModel(home.parent)
+    return ServedModel(home.parent, str(destination / name / version))
 
 
 def export(model: Model, folder: Path) -> None:

@@ -86,7 +86,14 @@ class Model(FileArtifact):
 
 
 class ServedModel(FileArtifact):
-    """An exported model in TensorFlow Serving's layout: `NAME/VERSION/saved_model.pb`."""
+    """An exported model in TensorFlow Serving's layout: `NAME/VERSION/saved_model.pb`.
+
+    `published` is the folder of the version that was pushed, for those that serve it.
+    """
+
+    def __init__(self, path: str | Path, published: str | None = None) -> None:
+        super().__init__(path)
+        self.published = published
 
 
 class BytesArtifact(Artifact):

@@ -65,6 +65,7 @@ def test_the_served_model_answers_a_raw_trip_as_the_pipeline_does(project: Path,
 
     trip = {name: float("nan") if value is None else value for name, value in row.to_pylist()[0].items()}
     served = project / "taxi" / "served" / "taxi" / "1"
+    assert shown["artifacts"][-1]["summary"]["published"] == str(served)
     command = [sys.executable, "-c", BARE, str(served)]
     done = subprocess.run(command, input=json.dumps(trip), capture_output=True, text=True, check=True)
     assert float(done.stdout.splitlines()[-1]) == pytest.approx(expected, abs=1e-6)

@@ -35,7 +35,8 @@ class FilesCodec:
         others = {name: item for name, item in vars(value).items() if name != "path"}
         if others:
             (draft.folder / _ATTRIBUTES).write_text(json.dumps(others, sort_keys=True))
-        return {"file": file, "name": value.path.name}
+        shown = {name: item for name, item in others.items() if isinstance(item, str | int | float)}
+        return {**shown, "file": file, "name": value.path.name}
 
     def read(self, content: Content) -> Any:
         cls = class_of(content)
