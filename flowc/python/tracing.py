@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import isfunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from flowc.diagnostics import Diagnostic, Related, Source
 from flowc.errors import CompileError, UsageError, did_you_mean
-from flowc.ir import Binding, Component, Constant, FromTask, FunctionRef, Port, Task
+from flowc.ir import Binding, Component, Constant, FromTask, FunctionRef, Policy, Port, Resources, Task
 from flowc.python.futures import Future, Futures, output_of
 from flowc.python.places import caller
 from flowc.python.signature import bind
@@ -19,15 +19,24 @@ from flowc.types.names import ref_of
 from flowc.types.paths import portable
 from flowc.types.validate import takes_values, to_json, validated
 
-if TYPE_CHECKING:
-    from flowc.python.component import ComponentFunction
-
 _current: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
 def current_trace() -> Trace | None:
     """Return the pipeline that is being traced, or None outside of one."""
     return _current.get()
+
+
+class Called(Protocol):
+    """A component as a call has it: with the name, resources and policy that `.options` gave it."""
+
+    name: str
+    task_name: str | None
+    resources: Resources
+    policy: Policy
+
+    @property
+    def spec(self) -> Component: ...
 
 
 class Trace:
@@ -61,9 +70,7 @@ class Trace:
         finally:
             self._prefix = outer
 
-    def add_task(
-        self, called: ComponentFunction[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def add_task(self, called: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Add the task that a call stands for and return the future or futures of its outputs."""
         place = caller()
         component = self._register(called, place)
@@ -91,7 +98,7 @@ class Trace:
         self._counts[full] = count = self._counts.get(full, 0) + 1
         return full if count == 1 else self._free_name(f"{name}-{count}")
 
-    def _register(self, called: ComponentFunction[Any, Any], place: Source) -> Component:
+    def _register(self, called: Called, place: Source) -> Component:
         spec = called.spec
         known = self.components.setdefault(spec.name, spec)
         if known.code != spec.code:
