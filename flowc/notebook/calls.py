@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from flowc.notebook.effects import Effect
-from flowc.notebook.heap import IMMUTABLE, Code, Value, joined
+from flowc.notebook.heap import IMMUTABLE, NO_CODE, Code, Value, joined
 from flowc.notebook.host import CONSUMED, Arguments, Host
 from flowc.notebook.lines import WRITE_FILE
 from flowc.notebook.syntax import constant_text, is_class_method, is_constant, is_static, parameter_names
@@ -29,7 +29,7 @@ class Calls(Host):
             callee = self.attribute(receiver, node.func)
         else:
             callee = self.value(node.func)
-        arguments = self._arguments(node)
+        arguments = self._arguments(node, self._consumes(callee, receiver, node))
         if callee.kind == "factory":
             return self._call_unknown(callee, arguments, node, known=True)
         if callee.path is not None:
@@ -40,9 +40,34 @@ class Calls(Host):
             return self._call_method(receiver, node.func.attr, arguments, node)
         return self._call_unknown(callee, arguments, node)
 
-    def _arguments(self, node: ast.Call) -> Arguments:
-        positional = tuple(map(self.value, node.args))
-        named = tuple((keyword.arg or "**", self.value(keyword.value)) for keyword in node.keywords)
+    def _consumes(self, callee: Value, receiver: Value | None, node: ast.Call) -> bool:
+        """Say whether a call goes through what it is given at once, so that no generator outlives it."""
+        if callee.path is not None:
+            return self.table.function(callee.path).consumes
+        if receiver is None or not isinstance(node.func, ast.Attribute) or callee.callee or receiver.instance:
+            return False
+        own = any(code.is_class for code in self.heap.codes(receiver))
+        return not own and self.table.method(receiver.kind, node.func.attr).consumes
+
+    def _items(self, node: ast.expr) -> Value:
+        """Go through an argument that is used up at once: a generator written there is as good as a list."""
+        if isinstance(node, ast.GeneratorExp):
+            return self.value(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+        plain = (ast.Name, ast.Attribute, ast.expr_context)
+        if not isinstance(node, ast.Call) or not all(isinstance(each, plain) for each in ast.walk(node.func)):
+            return self.value(node)
+        path = self.value(node.func).path
+        effect = self.table.function(path) if path else None
+        if path is None or effect is None or effect.kind != "iterator" or effect.stuck:
+            return self.value(node)
+        arguments = self._arguments(node, True)
+        returned = self._run_callbacks(arguments, None, node)
+        return self._affect(replace(effect, kind="list"), path, None, arguments, node, returned)
+
+    def _arguments(self, node: ast.Call, consumed: bool = False) -> Arguments:
+        value = self._items if consumed else self.value
+        positional = tuple(map(value, node.args))
+        named = tuple((keyword.arg or "**", value(keyword.value)) for keyword in node.keywords)
         loose = any(isinstance(argument, ast.Starred) for argument in node.args) or any(
             keyword.arg is None for keyword in node.keywords
         )
@@ -64,7 +89,8 @@ class Calls(Host):
             self._run_callbacks(arguments, None, node)
             self._raises.pop()
         elif not effect.definition:
-            self._run_callbacks(arguments, None, node)
+            returned = self._run_callbacks(arguments, None, node)
+            return self._affect(effect, path, None, arguments, node, returned)
         return self._affect(effect, path, None, arguments, node)
 
     def _call_code(
@@ -101,7 +127,7 @@ class Calls(Host):
         return instance
 
     def _call_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
-        self._run_callbacks(arguments, receiver, node)
+        returned = self._run_callbacks(arguments, receiver, node)
         self.call_later(name, receiver, arguments)
         results = []
         classes = [code for code in self.heap.codes(receiver) if code.is_class]
@@ -121,16 +147,18 @@ class Calls(Host):
             harmless = effect if effect.files or effect.output or (effect.once and effect.known) else None
             if harmless:
                 return self._affect(harmless, name, receiver, arguments, node)
+            if name == "join":
+                return IMMUTABLE
             held = [value for value in arguments.values() if value.top]
             return (
                 self.heap.fresh(*held, kind="list")
-                if name in ("split", "join", "iterdir")
+                if name in ("split", "iterdir")
                 else self.heap.fresh(*held)
             )
         if receiver.instance is not None and not receiver.instance.foreign_bases:
             return self._call_unknown(receiver, arguments, node)
         effect = self.table.method(receiver.kind, name)
-        return joined([*results, self._affect(effect, name, receiver, arguments, node)])
+        return joined([*results, self._affect(effect, name, receiver, arguments, node, returned)])
 
     def _call_unknown(
         self, callee: Value, arguments: Arguments, node: ast.Call, *, known: bool = False
@@ -158,8 +186,8 @@ class Calls(Host):
         self.change(self.heap.deep(callee.top), node, "may be changed by a call of it")
         return joined([*results, self._anything(values, known=False)])
 
-    def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> None:
-        """Run the functions in the arguments, with anything that is at hand as their arguments."""
+    def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> Value:
+        """Run the functions in the arguments, with anything that is at hand; return what they may return."""
         functions = {
             code: value
             for value in arguments.values()
@@ -167,18 +195,25 @@ class Calls(Host):
             if not code.is_class and not isinstance(code.node, ast.Call)
         }
         if not functions:
-            return
+            return IMMUTABLE
         others = [value for value in arguments.values() if value.callee is None]
         everything = joined([*others, *([receiver] if receiver else [])])
         everything = joined((everything, self.heap.view(everything)))
-        for code, value in functions.items():
-            count = len(parameter_names(code))
-            self.run(code, value, Arguments((everything,) * count, loose=True), node)
+        return joined(
+            self.run(code, value, Arguments((everything,) * len(parameter_names(code)), loose=True), node)
+            for code, value in functions.items()
+        )
 
     def _affect(
-        self, effect: Effect, name: str, receiver: Value | None, arguments: Arguments, node: ast.Call
+        self,
+        effect: Effect,
+        name: str,
+        receiver: Value | None,
+        arguments: Arguments,
+        node: ast.Call,
+        returned: Value = IMMUTABLE,
     ) -> Value:
-        """Do what the effects table says of a call, and return its result."""
+        """Do what the effects table says of a call; `returned` is what functions among its arguments gave."""
         self._change_by(effect, name, receiver, arguments, node)
         for word, happens in (
             ("once", effect.once),
@@ -202,12 +237,32 @@ class Calls(Host):
                 self.note("draws", node, generator)
         for generator in effect.seeds:
             self.note("seeds", node, generator)
+        if effect.applies and effect.kind != "iterator":
+            return self._applied(effect, receiver, arguments, returned)
         result = self._result(effect, receiver, arguments)
         if effect.definition:
             code = self._codes.setdefault(node, Code(node))
             return replace(result, kind="factory", code=result.code | {code}, path=None)
         inside = self.heap.codes(joined((*arguments.values(), *((receiver,) if receiver else ()))))
         return replace(result, code=result.code | inside) if inside and effect.result != "value" else result
+
+    def _applied(
+        self, effect: Effect, receiver: Value | None, arguments: Arguments, returned: Value
+    ) -> Value:
+        """Return what a call gives that runs functions and does not keep them: it holds what they gave."""
+        rest = Arguments(
+            tuple(
+                value
+                for value in arguments.values()
+                if value.callee is None or value.callee.is_class or value.instance is not None
+            )
+        )
+        result = self._result(effect, receiver, rest)
+        if effect.result not in ("fresh", "holds"):
+            return joined((result, returned))
+        self.heap.link(result.top, returned)
+        inside = receiver.code if receiver is not None else NO_CODE
+        return replace(result, code=result.code | inside)
 
     def _change_by(
         self, effect: Effect, name: str, receiver: Value | None, arguments: Arguments, node: ast.Call
@@ -271,6 +326,8 @@ class Calls(Host):
                 return receiver
             case "chain" if receiver is not None:
                 return joined((receiver, self.heap.foreign(receiver)))
+            case "sum" if len(values) == 1:
+                return self._operated(self._next(values[0]), IMMUTABLE)
             case "element":
                 return joined([self.heap.element(value) for value in values] + list(arguments.values()))
         result = self._anything(values, known=effect.known)

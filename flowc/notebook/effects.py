@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from importlib.resources import files
 from typing import Any
 
-RESULTS = frozenset(("value", "fresh", "holds", "view", "self", "chain", "element", "any"))
+RESULTS = frozenset(("value", "fresh", "holds", "view", "self", "chain", "element", "sum", "any"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Effect:
     output: bool = False
     waits: bool = False
     definition: bool = False
+    consumes: bool = False
+    applies: bool = False
     files: str | None = None
     draws: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
@@ -98,7 +100,7 @@ def parse_effect(words: Iterable[str]) -> Effect:
                 said["changed_arguments"] += (int(value),)
             else:
                 said["changes"] = True
-        elif word in ("keeps", "once", "process", "output", "waits", "definition"):
+        elif word in ("keeps", "once", "process", "output", "waits", "definition", "consumes", "applies"):
             said[word] = True
         elif word in ("reads-file", "writes-file"):
             said["files"] = word.removesuffix("-file")

@@ -195,11 +195,12 @@ class Expressions(Calls):
         return replace(made, callee=None, kind="generator", stuck="a generator")
 
     def _comprehended(self, node: Any, results: list[ast.expr]) -> list[Value]:
-        first = self.value(node.generators[0].iter)
+        through = self.value if isinstance(node, ast.GeneratorExp) else self._items
+        first = through(node.generators[0].iter)
         scope = Scope("comprehension", {}, set())
         self._scopes.append(scope)
         for position, generator in enumerate(node.generators):
-            source = first if position == 0 else self.value(generator.iter)
+            source = first if position == 0 else through(generator.iter)
             self._consume(source, generator.iter)
             self._comprehension_target(generator.target, self._next(source), scope)
             for condition in generator.ifs:

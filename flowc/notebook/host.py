@@ -136,6 +136,10 @@ class Host(ABC):
     def attribute(self, whole: Value, node: ast.Attribute) -> Value:
         """Return what an attribute of a value may be."""
 
+    @abstractmethod
+    def _operated(self, left: Value, right: Value) -> Value:
+        """Return what an operator gives for two values."""
+
     def own_instance(self) -> Value:
         """Return what `super()` stands for: the method's own instance."""
         return IMMUTABLE
