@@ -314,9 +314,10 @@ class Calls(Host):
         match effect.result:
             case "value":
                 return replace(IMMUTABLE, kind=effect.kind, stuck=effect.stuck)
-            case "fresh":
+            case "fresh" if not any(code.is_class for code in self.heap.codes(joined(values))):
                 return self.heap.foreign(kind=effect.kind, stuck=effect.stuck)
-            case "holds":
+            # A copy of an instance shares what belongs to its class.
+            case "fresh" | "holds":
                 parts = [joined((value, self._next(value))) for value in values]
                 return self.heap.foreign(*parts, kind=effect.kind, stuck=effect.stuck)
             case "view":

@@ -1,8 +1,8 @@
 """Objects as analysis sees them: regions of memory that names may share, and what holds what.
 
 A *region* stands for the objects that one place in the code makes. A value that is surely immutable has none.
-Two regions in one *buffer* may be views of the same memory (numpy, pandas): a change of one is a change of the
-other, which pickling them does not keep.
+Two regions that have a *buffer* in common may be views of the same memory (numpy, pandas): a change of one is a
+change of the other, which pickling them does not keep.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ class Heap:
         self._holds: list[set[int]] = []
         self._held_by: list[set[int]] = []
         self._codes: dict[int, set[Code]] = {}
-        self._buffers: list[int] = []
-        self._members: dict[int, set[int]] = {}
+        self._buffers: list[set[int]] = []
+        self._members: list[set[int]] = []
+        self._reached: dict[Regions, Regions] = {}
         self.functions: set[int] = set()
 
     def __len__(self) -> int:
@@ -122,11 +123,12 @@ class Heap:
     def new(self, holds: Iterable[int] = ()) -> int:
         """Make a region that may hold these."""
         region = len(self._holds)
-        self._holds.append(set(holds))
+        self._holds.append(set(self._ends(holds)))
         self._held_by.append(set())
         for held in self._holds[region]:
             self._held_by[held].add(region)
-        self._buffers.append(region)
+        self._buffers.append({region})
+        self._members.append({region})
         return region
 
     def fresh(self, *parts: Value, kind: str | None = None, stuck: str | None = None) -> Value:
@@ -153,11 +155,33 @@ class Heap:
     def link(self, holders: Iterable[int], value: Value) -> None:
         """Let each holder hold what is given, with the code in it."""
         for holder in holders:
-            self._holds[holder] |= value.top
-            for held in value.top:
-                self._held_by[held].add(holder)
+            if not value.top <= (within := self.reach(self._holds[holder])):
+                self._reached.clear()
+                for held in self._ends(value.top - within):
+                    self._holds[holder].add(held)
+                    self._held_by[held].add(holder)
             if value.code:
                 self._codes.setdefault(holder, set()).update(value.code)
+
+    def _ends(self, regions: Iterable[int]) -> list[int]:
+        """Return few of these through which the others can be got at: what is held matters only as a whole."""
+        seen: set[int] = set()
+        ends = []
+        # What was made last mostly holds what was made before.
+        for region in sorted(regions, reverse=True):
+            if region not in seen:
+                ends.append(region)
+                self._spread([region], seen)
+        return ends
+
+    def _spread(self, regions: Iterable[int], seen: set[int]) -> None:
+        """Add the regions to those seen, with everything that can be got at through them."""
+        todo = list(regions)
+        seen.update(todo)
+        while todo:
+            new = self._holds[todo.pop()] - seen
+            seen |= new
+            todo += new
 
     def held(self, regions: Iterable[int]) -> Regions:
         """Return what these hold directly."""
@@ -165,13 +189,12 @@ class Heap:
 
     def reach(self, regions: Iterable[int]) -> Regions:
         """Return the regions and everything that can be got at through them."""
-        seen = set(regions)
-        todo = list(seen)
-        while todo:
-            new = self._holds[todo.pop()] - seen
-            seen |= new
-            todo += new
-        return frozenset(seen)
+        wanted = frozenset(regions)
+        if wanted not in self._reached:
+            seen: set[int] = set()
+            self._spread(wanted, seen)
+            self._reached[wanted] = frozenset(seen)
+        return self._reached[wanted]
 
     def holders(self, regions: Iterable[int]) -> Regions:
         """Return the regions and everything through which they can be got at."""
@@ -194,42 +217,37 @@ class Heap:
         """Return the code that was put into one region."""
         return frozenset(self._codes.get(region, ()))
 
-    def share_buffer(self, regions: Iterable[int]) -> None:
-        """Say that these may be views of one memory, where there are views at all."""
+    def buffers(self, region: int) -> Regions:
+        """Return the memories that a region may be in, each named by the region that was made with it."""
+        return frozenset(self._buffers[region])
+
+    def see(self, views: Iterable[int], bases: Iterable[int]) -> None:
+        """Say that some regions may be views of others, where there are views at all.
+
+        What may be a view of this or of that does not make a view of that out of this.
+        """
         if not self._views:
             return
-        roots = {self._buffers[region] for region in regions}
-        if len(roots) < 2:
-            return
-        # The small ones join the large one: views pile up on one base.
-        largest = max(sorted(roots), key=lambda root: len(self._members.get(root, ())))
-        members = self._members.setdefault(largest, {largest})
-        for root in roots - {largest}:
-            joining = self._members.pop(root, {root})
-            members |= joining
-            for member in joining:
-                self._buffers[member] = largest
+        seen: set[int] = set().union(*(self._buffers[base] for base in bases))
+        for region in set().union(*(self._members[view] for view in views)):
+            new = seen - self._buffers[region]
+            self._buffers[region] |= new
+            for buffer in new:
+                self._members[buffer].add(region)
 
     def buffer_mates(self, regions: Iterable[int]) -> Regions:
         """Return the regions and all that may be views of the same memory."""
-        mates: set[int] = set()
-        for region in regions:
-            root = self._buffers[region]
-            mates |= self._members.get(root, {root})
-        return frozenset(mates)
+        buffers: set[int] = set().union(*(self._buffers[region] for region in regions))
+        return frozenset().union(*(self._members[buffer] for buffer in buffers))
 
     def view(self, value: Value, kind: str | None = None) -> Value:
         """Return a part of a value: a view of its memory, or one of the objects that it holds."""
         if not value.top:
             return Value(code=value.code, kind=kind, stuck=value.stuck)
         inner = self.reach(self.held(value.top))
-        views = set()
-        for base in value.top:
-            # One for each: what may be a view of this or of that does not make a view of that out of this.
-            view = self.new(inner)
-            self.share_buffer((view, base))
-            views.add(view)
-        return Value(inner | views, self.codes(value), kind, exact=False, stuck=value.stuck)
+        view = self.new(inner)
+        self.see((view,), value.top)
+        return Value(inner | {view}, self.codes(value), kind, exact=False, stuck=value.stuck)
 
     def element(self, value: Value) -> Value:
         """Return an object that a value holds: an item of a list, an attribute of an instance."""

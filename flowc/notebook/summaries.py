@@ -357,15 +357,11 @@ def _method(code: Code, name: str, receiver: Value) -> Code | None:
 def _share_buffers(
     walker: Walker, summary: Summary, outside: Callable[[int], Regions], known: set[int]
 ) -> None:
-    """Pass on which of the regions that are known outside are views of one memory."""
-    seen: set[int] = set()
+    """Pass on which of the regions that are known outside are views of others."""
     for region in sorted(known):
-        if region in seen:
-            continue
-        mates = summary.heap.buffer_mates((region,)) & known
-        seen |= mates
-        if len(mates) > 1:
-            walker.heap.share_buffer(frozenset().union(*(outside(mate) for mate in mates)))
+        bases = summary.heap.buffers(region) - {region}
+        if bases:
+            walker.heap.see(outside(region), frozenset().union(*map(outside, sorted(bases))))
 
 
 def _origin_regions(
