@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowc.notebook.effects import EffectsTable
+from flowc.notebook.generators import generator_name
 from flowc.notebook.heap import Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
@@ -61,9 +62,8 @@ class _Marks:
 
     def read(self, unit: str, version: Version, held: Regions) -> None:
         versions = self._read_by[unit]
-        if version not in versions:
-            versions[version] = held
-            self._undo.append(lambda: versions.pop(version))
+        versions[version] = held
+        self._undo.append(lambda: versions.pop(version))
 
     def outdate(self, version: Version, stale: Stale) -> None:
         known = self.stale.get(version, ())
@@ -202,7 +202,7 @@ class CellWalker(Walker):
                 own |= self._reach(version) & self._entangled
             left = [
                 version
-                for version, _ in (self.names.reaching(own) if own else ())
+                for version, _ in (self.names.reaching(self.heap.holders(own)) if own else ())
                 if version.unit != self._atom.unit and self._is_live(version)
             ]
             if not left:
@@ -237,9 +237,13 @@ class CellWalker(Walker):
         self._trigger(version.value, node)
         return version.value
 
+    def _mark_read(self, version: Version) -> None:
+        if not self.marks.has_read(self._atom.unit, version):
+            self.marks.read(self._atom.unit, version, self._reach(version))
+
     def _record(self, version: Version, node: ast.AST) -> None:
         self._see_stale(version, node)
-        self.marks.read(self._atom.unit, version, self._reach(version))
+        self._mark_read(version)
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
 
@@ -321,7 +325,7 @@ class CellWalker(Walker):
             if version.atom != self._atom.number and version not in self._atom.reads:
                 # Where another way was taken, the old version is still the one.
                 self._see_stale(version, self._atom.node)
-                self.marks.read(self._atom.unit, version, self._reach(version))
+                self._mark_read(version)
                 self._atom.reads[version] = Read(version, self.place(self._atom.node), self._via())
         own = next((version for version in there if version.atom == self._atom.number), there[0])
         value = joined(version.value for version in alive) if alive else own.value
@@ -334,8 +338,9 @@ class CellWalker(Walker):
             return
         self._mark_regions()
         mates = self.heap.buffer_mates(regions) if buffers else regions
+        tops = self.heap.holders(mates)
         loaded: list[Version] = []
-        for version, reach in self.names.reaching(mates):
+        for version, reach in self.names.reaching(tops):
             shown = reach & mates
             if self._atom.unit in (SHARED, version.unit):
                 self._renew(version, node, why)
@@ -347,19 +352,18 @@ class CellWalker(Walker):
                 self._renew(version, node, why)
             else:
                 self._outdate(version, shown, node, why, view=False)
-        self._see_copies(mates, node, why)
+        self._see_copies(mates, tops, node, why)
         for version in loaded:
             self._renew(version, node, why)
 
     def _outdate(self, version: Version, shown: Regions, node: ast.AST, why: str, *, view: bool) -> None:
         self.marks.outdate(version, Stale(shown, self._atom.unit, self.place(node), why, view))
 
-    def _see_copies(self, changed: Regions, node: ast.AST, why: str) -> None:
+    def _see_copies(self, changed: Regions, tops: Regions, node: ast.AST, why: str) -> None:
         """Find out whether this step has got the changed memory more than once, and so has copies of it.
 
         Objects can travel together from where they were made; a view and its base can't.
         """
-        tops = self.heap.holders(changed)
         sources: dict[object, list[Version]] = {}
         for version in self.marks.reads_of(self._atom.unit):
             if version.unit != self._atom.unit and version.value.top & tops:
@@ -395,7 +399,7 @@ class CellWalker(Walker):
         foreign = {region for region in mates - shown if self._made_in[region] != self._atom.unit}
         return not any(
             other.unit != self._atom.unit and other is not version
-            for other, _ in (self.names.reaching(foreign) if foreign else ())
+            for other, _ in (self.names.reaching(self.heap.holders(foreign)) if foreign else ())
         )
 
     def _renew(self, version: Version, node: ast.AST, why: str) -> None:
@@ -404,7 +408,7 @@ class CellWalker(Walker):
             self._see_stale(version, node)
         if version.atom != self._atom.number and version not in self._atom.reads:
             self._atom.reads[version] = Read(version, self.place(node), self._via())
-        self.marks.read(self._atom.unit, version, self._reach(version))
+        self._mark_read(version)
         if version.atom == self._atom.number:
             return
         renewed = replace(
@@ -422,7 +426,7 @@ class CellWalker(Walker):
         if event in ("process", "state"):
             self._atom.setup = True
         if event in ("seeds", "draws"):
-            self._use_generator(event, f"<generator {detail}>", node)
+            self._use_generator(event, generator_name(detail or ""), node)
         if (event, place, detail) not in self._atom.events:
             self._atom.events.append((event, place, detail))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 Regions = frozenset[int]
+_FEW = 8
 NOTHING: Regions = frozenset()
 CodeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp | ast.ClassDef | ast.Call
 
@@ -110,7 +111,9 @@ class Heap:
         self._codes: dict[int, set[Code]] = {}
         self._buffers: list[set[int]] = []
         self._members: list[set[int]] = []
+        # Good until something more is held: what sets of regions reach, and few regions that reach a whole set.
         self._reached: dict[Regions, Regions] = {}
+        self._tips: dict[Regions, Regions] = {}
         self.functions: set[int] = set()
 
     def __len__(self) -> int:
@@ -123,7 +126,7 @@ class Heap:
     def new(self, holds: Iterable[int] = ()) -> int:
         """Make a region that may hold these."""
         region = len(self._holds)
-        self._holds.append(set(self._ends(holds)))
+        self._holds.append(set(holds))
         self._held_by.append(set())
         for held in self._holds[region]:
             self._held_by[held].add(region)
@@ -136,7 +139,7 @@ class Heap:
         held: set[int] = set()
         code: set[Code] = set()
         for part in parts:
-            held |= part.top
+            held |= self._ends(part.top)
             code |= part.code
             stuck = stuck or part.stuck
         return Value(frozenset((self.new(held),)), frozenset(code), kind, stuck=stuck)
@@ -149,30 +152,57 @@ class Heap:
         if kind in ("array", "frame"):
             return self.fresh(*parts, kind=kind, stuck=stuck)
         inner = self.new()
-        self.link((inner,), Value(frozenset((inner,))))
+        self._holds[inner].add(inner)
+        self._held_by[inner].add(inner)
         return self.fresh(*parts, Value(frozenset((inner,))), kind=kind, stuck=stuck)
 
     def link(self, holders: Iterable[int], value: Value) -> None:
         """Let each holder hold what is given, with the code in it."""
         for holder in holders:
-            if not value.top <= (within := self.reach(self._holds[holder])):
-                self._reached.clear()
-                for held in self._ends(value.top - within):
-                    self._holds[holder].add(held)
-                    self._held_by[held].add(holder)
+            if not value.top <= self.reach(self._holds[holder]):
+                self._hold(holder, value.top)
             if value.code:
                 self._codes.setdefault(holder, set()).update(value.code)
 
-    def _ends(self, regions: Iterable[int]) -> list[int]:
+    def _hold(self, holder: int, regions: Regions) -> None:
+        """Let a region hold more, and drop what it can be seen to hold through that."""
+        self._reached.clear()
+        self._tips.clear()
+        known = self._holds[holder]
+        new = self._ends(regions)
+        # Not through the holder itself: what only it holds must stay.
+        through = {holder}
+        self._spread(new - through, through)
+        dropped = (known & through) - {holder}
+        for held in dropped:
+            self._held_by[held].discard(holder)
+        for held in new:
+            self._held_by[held].add(holder)
+        self._holds[holder] = (known - dropped) | new
+
+    def _ends(self, regions: Regions) -> Regions:
         """Return few of these through which the others can be got at: what is held matters only as a whole."""
+        if len(regions) < 2 or regions in self._tips:
+            return self._tips.get(regions, regions)
         seen: set[int] = set()
-        ends = []
+        ends: list[int] = []
         # What was made last mostly holds what was made before.
         for region in sorted(regions, reverse=True):
             if region not in seen:
                 ends.append(region)
                 self._spread([region], seen)
-        return ends
+        self._tips[regions] = frozenset(ends)
+        return self._tips[regions]
+
+    def _inside(self, regions: Regions) -> Regions:
+        """Return everything that can be got at through regions, but for themselves."""
+        held = self.held(regions)
+        inner = self.reach(held)
+        self._reached[inner] = inner
+        self._reached[regions] = regions | inner
+        if len(held) <= _FEW:
+            self._tips[inner] = held
+        return inner
 
     def _spread(self, regions: Iterable[int], seen: set[int]) -> None:
         """Add the regions to those seen, with everything that can be got at through them."""
@@ -210,8 +240,8 @@ class Heap:
         """Return all code that may run through a value."""
         if not self._codes:
             return value.code
-        inside = [self._codes[region] for region in self.reach(value.top) if region in self._codes]
-        return value.code.union(*inside)
+        inside = self._codes.keys() & self.reach(value.top)
+        return value.code.union(*(self._codes[region] for region in inside))
 
     def own_codes(self, region: int) -> Codes:
         """Return the code that was put into one region."""
@@ -244,12 +274,14 @@ class Heap:
         """Return a part of a value: a view of its memory, or one of the objects that it holds."""
         if not value.top:
             return Value(code=value.code, kind=kind, stuck=value.stuck)
-        inner = self.reach(self.held(value.top))
-        view = self.new(inner)
+        inner = self._inside(value.top)
+        view = self.new(self._ends(inner))
         self.see((view,), value.top)
-        return Value(inner | {view}, self.codes(value), kind, exact=False, stuck=value.stuck)
+        top = inner | {view}
+        self._reached[top] = top
+        return Value(top, self.codes(value), kind, exact=False, stuck=value.stuck)
 
     def element(self, value: Value) -> Value:
         """Return an object that a value holds: an item of a list, an attribute of an instance."""
-        inner = self.reach(self.held(value.top))
+        inner = self._inside(value.top)
         return Value(inner, self.codes(value), exact=False, stuck=value.stuck)

@@ -5,7 +5,7 @@ What the current statement changes lies over what was there before; a branch is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from flowc.notebook.heap import Heap, Regions
 from flowc.notebook.versions import Version
@@ -40,10 +40,9 @@ class Names:
             if version is not None and version.bound != "no":
                 yield version
 
-    def reaching(self, regions: Iterable[int]) -> list[tuple[Version, Regions]]:
-        """Return the versions through which any of these regions can be got at, with what they all reach."""
-        tops = self._heap.holders(regions)
-        names = sorted({name for region in tops for name in self._by_region.get(region, ())})
+    def reaching(self, tops: Regions) -> list[tuple[Version, Regions]]:
+        """Return the versions that may be any of these regions, with all that they reach."""
+        names = sorted(set().union(*(self._by_region[region] for region in self._by_region.keys() & tops)))
         found = []
         for name in names:
             version = self.get(name)

@@ -254,8 +254,8 @@ class _Resolution:
         if not a.top or not b.top:
             return False
         heap = self._analysis.heap
-        shared = heap.reach(a.top) & heap.reach(b.top)
-        if shared & self._analysis.entangled:
+        entangled = self._analysis.entangled
+        if entangled and entangled & heap.reach(a.top) & heap.reach(b.top):
             return True
         both_read = any(
             one in reader.inputs
@@ -263,7 +263,7 @@ class _Resolution:
             and reader.inputs[one].version.unit == reader.inputs[other].version.unit == flow.name
             for reader in self._flows.values()
         )
-        if not both_read or not shared:
+        if not both_read or not heap.reach(a.top) & heap.reach(b.top):
             return False
         compared = any(event == "identity" for atom in self._analysis.atoms for event, *_ in atom.events)
         return compared or (a.exact and b.exact and bool(a.top & b.top))
