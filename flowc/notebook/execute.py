@@ -27,6 +27,7 @@ from flowc.errors import RunnerError
 from flowc.ir import Cell, Component, NotebookCode
 from flowc.notebook.crossing import Bundle, Unbound
 from flowc.notebook.displays import Displays
+from flowc.notebook.generators import generator_state, is_generator, set_generator_state
 from flowc.notebook.guard import Watchman
 from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
 from flowc.notebook.lower import definitions_module
@@ -129,17 +130,42 @@ class _Step:
 
     async def run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
         """Run the cells in the notebook's order, setting each input before the cell that it enters at."""
-        first = self._code.cells[0]
-        waiting = sorted(inputs, key=lambda port: self._code.enters.get(port, first))
+        first, enters = self._code.cells[0], self._code.enters
+        # Generators come last: loading other values may import what draws from them.
+        waiting = sorted(
+            inputs, key=lambda port: (enters.get(port, first), self._position(port), is_generator(port))
+        )
         self._namespace.update(_line_functions())
         for index in sorted({*self._code.shared, *self._code.cells}):
             with self._noted(index):
-                while waiting and self._code.enters.get(waiting[0], first) <= index:
+                cell, part = self._cells[index], self._code.parts.get(index)
+                while waiting and enters.get(waiting[0], first) <= index:
                     port = waiting.pop(0)
+                    if part is not None and (position := self._position(port)) > 0:
+                        # A parameter may be a member of an enum that its own cell defines above it.
+                        await self._run_cell(
+                            cell, tuple(each for each in part if each < position), whole=False
+                        )
+                        part = tuple(each for each in part if each > position)
                     self._enter(port, inputs[port], watchman)
-                await self._run_cell(self._cells[index], self._code.parts.get(index))
+                await self._run_cell(cell, part)
                 await asyncio.sleep(0)  # between cells, tasks that they began have their turn
                 watchman.check(index)
+
+    def _position(self, port: str) -> int:
+        """Return which statement of the cell that a port enters at is the assignment it takes the place of."""
+        index = self._code.enters.get(port, self._code.cells[0])
+        part = self._code.parts.get(index)
+        for position, statement in enumerate(
+            ast.parse(self._cells[index].source).body if part is not None else ()
+        ):
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            names = {
+                each.id for one in targets if one for each in ast.walk(one) if isinstance(each, ast.Name)
+            }
+            if position not in (part or ()) and port in names:
+                return position
+        return 0
 
     @contextmanager
     def _noted(self, index: int) -> Iterator[None]:
@@ -157,7 +183,10 @@ class _Step:
     def _enter(self, port: str, value: Any, watchman: Watchman) -> None:
         for name in port.split("+"):
             one = value.values[name] if isinstance(value, Bundle) else value
-            if isinstance(one, Unbound):
+            if is_generator(name):
+                if not isinstance(one, Unbound):
+                    set_generator_state(name, one)
+            elif isinstance(one, Unbound):
                 self._namespace.pop(name, None)
             else:
                 self._namespace[name] = self._as_enum(name, one)
@@ -183,14 +212,14 @@ class _Step:
                 found = [self._namespace.get(node.id) for node in nodes if isinstance(node, ast.Name)]
                 yield from (each for each in found if isinstance(each, type) and issubclass(each, enum.Enum))
 
-    async def _run_cell(self, cell: Cell, part: tuple[int, ...] | None) -> None:
+    async def _run_cell(self, cell: Cell, part: tuple[int, ...] | None, *, whole: bool = True) -> None:
         file = f"{self._notebook.name} cell {cell.index}"
         # With no time the cache takes the lines for good: a traceback shows the user's own.
         linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
         tree = ast.parse(cell.source)
         if part is not None:
             tree.body = [tree.body[position] for position in part]
-        result = _last_expression(tree) if cell.index in self._code.cells else None
+        result = _last_expression(tree) if whole and cell.index in self._code.cells else None
         await self._execute(tree, file, "exec")
         if result is not None:
             value = await self._execute(result, file, "eval")
@@ -212,6 +241,8 @@ class _Step:
         return values[port] if alone else Bundle(values)
 
     def _leaving(self, name: str, optional: bool) -> Any:
+        if is_generator(name):
+            return generator_state(name)
         if name not in self._namespace:
             return Unbound(name, "it has no value at the end of the step")
         value = self._namespace[name]

@@ -28,6 +28,7 @@ _PLAIN_ATTRIBUTES = frozenset(
         "parent",
     )
 )
+_INDEXERS = frozenset(("loc", "iloc", "at", "iat"))
 
 
 class Expressions(Calls):
@@ -299,8 +300,12 @@ class Expressions(Calls):
 
     def _change_part(self, target: ast.Attribute | ast.Subscript, value: Value) -> None:
         whole = self.value(target.value)
+        indexed = False
         if isinstance(target, ast.Subscript):
             self.value(target.slice)
+            if isinstance(target.value, ast.Attribute) and target.value.attr in _INDEXERS:
+                frame = self.value(target.value.value)
+                whole, indexed = (frame, True) if frame.kind == "frame" else (whole, False)
         if whole.path is not None:
             self.note("state", target, whole.path)
         if whole.top:
@@ -308,6 +313,6 @@ class Expressions(Calls):
             self.heap.link(whole.top, value)
             # A column that is set takes the place of the old one, whose views keep what they show.
             buffers = isinstance(target, ast.Subscript) and (
-                whole.kind == "array" or not is_key(target.slice)
+                indexed or whole.kind == "array" or not is_key(target.slice)
             )
             self.change(whole.top, target, f"has {what} set", buffers=buffers)

@@ -9,7 +9,7 @@ import ast
 import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from flowc.notebook.effects import EffectsTable
@@ -181,7 +181,11 @@ class Host(ABC):
         """Return an item of what is iterated over."""
         if not source.top:
             return Value(code=source.code)
-        return self.heap.element(source) if source.kind in ITEMS else self.heap.view(source)
+        if source.kind in ("generator", "iterator"):
+            return replace(self.heap.view(source), stuck=None)
+        if source.kind in ITEMS or source.callee is not None or source.top <= self.heap.functions:
+            return self.heap.element(source)
+        return self.heap.view(source)
 
     def _anything(self, values: Iterable[Value], *, known: bool) -> Value:
         """Return what may be new, or anything that can be got at from these values."""

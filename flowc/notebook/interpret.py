@@ -206,7 +206,12 @@ class Walker(Expressions):
             self.value(annotation)
         for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
             function = self._decorated(decorator, function, written)
-        self.bind(node.name, function, node)
+        name = node.name
+        if self._scopes and self._scopes[-1].kind == "class" and name in self._scopes[-1].names:
+            # A property's setter stands beside its getter; what is called by that name is either.
+            kinds = [each.attr for each in node.decorator_list if isinstance(each, ast.Attribute)]
+            name = f"{name}.{kinds[0]}" if kinds and kinds[0] in ("setter", "deleter") else name
+        self.bind(name, function, node)
 
     _do_AsyncFunctionDef = _do_FunctionDef
 

@@ -27,6 +27,15 @@ _NO_OPS = frozenset(
     ("matplotlib", "load_ext", "reload_ext", "autoreload", "config", "precision", "colors", "xmode")
 )
 _DISPLAY_CELLS = frozenset(("html", "javascript", "js", "latex", "markdown", "svg", "HTML"))
+_CAPTURE_OPTIONS = frozenset(("--no-stdout", "--no-stderr", "--no-display"))
+_WITH_WORDS = {
+    "time": "says something after %%time, which IPython refuses too",
+    "capture": "keeps what the cell shows under a name, which a step can't do",
+}
+_INSTEAD = {
+    "time": "write it on the next line",
+    "capture": "leave the name away, or use contextlib.redirect_stdout(io.StringIO())",
+}
 _SCRIPTS = frozenset(("bash", "sh", "script"))
 _INSTALL = re.compile(
     r"\s*(?:python3? -m )?(?P<tool>pip3?|uv pip|conda|mamba)\s+install\s+(?P<what>.*)", re.DOTALL
@@ -113,7 +122,13 @@ class _Translation:
         name, _, arguments = first[2:].strip().partition(" ")
         body = "\n".join(lines[start + 1 :])
         blank = [""] * (start + 1)
-        if name in ("time", "capture") and not arguments.strip():
+        options = [word for word in arguments.split() if not (name == "capture" and word in _CAPTURE_OPTIONS)]
+        if name in ("time", "capture") and options:
+            self._refuse(
+                "FC015", f"'%%{name} {arguments.strip()}' {_WITH_WORDS[name]}", start + 1, _INSTEAD[name]
+            )
+            return ""
+        if name in ("time", "capture"):
             return "\n".join([*blank, self._without_cell_magic_again(body)])
         if name in _DISPLAY_CELLS:
             return ""
@@ -216,9 +231,9 @@ class _Translation:
                     "FC015", f"'%{name} {arguments}' is not an installation", line, "remove the line"
                 )
             return "None"
-        if name in _NO_OPS:
+        if name in _NO_OPS or (name == "time" and not arguments.strip()):
             return "None"
-        if name == "time" and arguments.strip():
+        if name == "time":
             return (
                 f"({arguments.strip()})"
                 if _is_expression(arguments.strip())

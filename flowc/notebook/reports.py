@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from flowc.diagnostics import Diagnostic, Severity
 from flowc.errors import did_you_mean
 from flowc.notebook.analysis import Analysis, TaggedCell
+from flowc.notebook.generators import CARRIED, generator_name, is_generator
 from flowc.notebook.model import Notebook, diagnose
 from flowc.notebook.steps import Edge, Steps
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Version
@@ -38,7 +40,13 @@ class _Reporter:
         self._notebook = notebook
         self._analysis = analysis
         self._steps = steps
-        self._declared = {cell.index for cell in cells if cell.tagged.reads or cell.tagged.defines}
+        self._declared = {
+            cell.index
+            for cell in cells
+            if any(name.isidentifier() for name in (*cell.tagged.reads, *cell.tagged.defines))
+        }
+        self._carries = any(cell.tagged.carries for cell in cells)
+        self._uses = _uses_of_generators(analysis)
 
     def _say(
         self,
@@ -57,7 +65,8 @@ class _Reporter:
         for atom in self._analysis.atoms:
             if self._runs(atom):
                 for name, place, via, version in atom.unknown:
-                    yield self._unknown(atom, name, place, via, version)
+                    if not is_generator(name):
+                        yield self._unknown(atom, name, place, via, version)
 
     def _runs(self, atom: Atom) -> bool:
         return atom.unit in self._steps.flows or any(
@@ -88,7 +97,6 @@ class _Reporter:
         return self._say("FC200", f"'{name}' is not defined by any cell above", place, close, severity)
 
     def events(self) -> Iterator[Diagnostic]:
-        drawn: dict[str, tuple[str, Place]] = {}
         for atom in self._analysis.atoms:
             for event, place, detail in atom.events:
                 if event == "dynamic" and atom.cell not in self._declared:
@@ -106,25 +114,55 @@ class _Reporter:
                     )
                 elif event in ("process", "state") and atom.unit not in (SHARED, PARAMETER):
                     yield from self._process_state(atom, place, detail)
-                elif event in ("draws", "seeds") and atom.unit != SHARED and detail:
-                    first = drawn.setdefault(detail, (atom.unit, place))
-                    if first[0] != atom.unit:
-                        yield self._draws(detail, first[1], place)
+        for generator, uses in self._uses.items():
+            yield from self._draws(generator, uses)
 
     def _process_state(self, atom: Atom, place: Place, detail: str | None) -> Iterator[Diagnostic]:
-        if not any(other.number > atom.number and other.unit != atom.unit for other in self._analysis.atoms):
+        later = {other.unit for other in self._analysis.atoms if other.number > atom.number} - {atom.unit}
+        for generator in [
+            each for event, at, each in atom.events if event == "seeds" and at == place and each
+        ]:
+            seeding = {use.unit for use in self._uses[generator] if use.seeds}
+            taking = {
+                name for name, flow in self._steps.flows.items() if generator_name(generator) in flow.inputs
+            }
+            if self._carries or later - {SHARED, PARAMETER} <= seeding | taking:
+                return
+        if not later:
             return
         hint = "set it in a shared cell, which runs in every step"
         message = f"'{detail}' is set for the process of step '{atom.unit}': other steps won't see it"
         yield self._say("FC208", message, place, hint, "warning")
 
-    def _draws(self, generator: str, first: Place, place: Place) -> Diagnostic:
+    def _draws(self, generator: str, uses: list[_Use]) -> Iterator[Diagnostic]:
+        """Tell of each step that draws from a generator which has not the state that one kernel would give it."""
+        told: set[str] = set()
+        for position, use in enumerate(uses):
+            if use.seeds or use.unit in told:
+                continue
+            before = uses[:position]
+            flow = self._steps.flows.get(use.unit)
+            taken = flow.inputs.get(generator_name(generator)) if flow and generator in CARRIED else None
+            if any(each.seeds and each.unit == use.unit for each in before):
+                continue
+            if taken is not None and taken.version.unit != SHARED:
+                source = taken.version
+                others = [each for each in before if each.unit != source.unit and each.atom > source.atom]
+                others += [each for each in uses[position:] if each.unit == source.unit]
+            else:
+                others = before
+            first = next((each for each in others if each.unit != use.unit), None)
+            if first is not None:
+                told.add(use.unit)
+                yield self._drawn_twice(generator, first.place, use.place)
+
+    def _drawn_twice(self, generator: str, first: Place, place: Place) -> Diagnostic:
         message = (
             f"two steps use the global random generator of {generator}: in one kernel the second would go on "
             "where the first stopped, here it starts from the seed in shared code, or from none"
         )
-        hint = "seed it in each step, or make a generator and pass it on"
-        return self._say("FC209", message, place, hint, "warning", (("used before here", first),))
+        hint = "seed it in each step, make a generator and pass it on, or tag a cell 'rng:carry'"
+        return self._say("FC209", message, place, hint, "warning", (("also used here", first),))
 
     def views(self) -> Iterator[Diagnostic]:
         for version, place, stale in self._analysis.walker.marks.views:
@@ -142,6 +180,25 @@ class _Reporter:
             if step:
                 message = f"cell {cell} does more than import and define, so it runs once, in step '{step}'"
                 yield self._say("FC026", message, Place(cell), "tag it as a step of its own", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A step's use of a global random generator."""
+
+    unit: str
+    atom: int
+    place: Place
+    seeds: bool
+
+
+def _uses_of_generators(analysis: Analysis) -> dict[str, list[_Use]]:
+    uses: dict[str, list[_Use]] = {}
+    for atom in analysis.atoms:
+        for event, place, generator in atom.events:
+            if event in ("draws", "seeds") and generator and atom.unit != SHARED:
+                uses.setdefault(generator, []).append(_Use(atom.unit, atom.number, place, event == "seeds"))
+    return uses
 
 
 def circles(notebook: Notebook, edges: Iterable[Edge]) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from flowc.diagnostics import Diagnostic, Source
 from flowc.errors import did_you_mean
 from flowc.ir import Policy, Resources, Role
+from flowc.notebook.generators import carried_names
 from flowc.notebook.model import Notebook, NotebookCell, diagnose
 
 Part = Literal["parameters", "imports", "functions", "skip", "step"]
@@ -56,6 +57,7 @@ class Tagged:
     reads: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     metrics: bool = False
+    carries: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,20 @@ def read_tags(notebook: Notebook) -> tuple[dict[int, Tagged], list[Diagnostic]]:
             continue
         found[cell.index], wrong = _cell_tags(notebook, cell)
         problems += wrong
+    if any(tagged.carries for tagged in found.values()):
+        found = _carrying(notebook, found)
     return found, problems
+
+
+def _carrying(notebook: Notebook, cells: dict[int, Tagged]) -> dict[int, Tagged]:
+    """Let each cell that may run in a step take the random generators as the cell before it left them."""
+    names = carried_names(cell.source for cell in notebook.cells if cell.kind == "code")
+    return {
+        index: replace(tagged, reads=(*tagged.reads, *names), defines=(*tagged.defines, *names), carries=True)
+        if tagged.part in (None, "step")
+        else tagged
+        for index, tagged in cells.items()
+    }
 
 
 def gather_steps(
@@ -154,6 +169,10 @@ def _with_word(tagged: Tagged, word: str) -> Tagged:
         return tagged
     if key == "limit":
         return _with_limit(tagged, value)
+    if key == "rng":
+        if value != "carry":
+            raise ValueError("'rng:carry' is all that is known")
+        return replace(tagged, carries=True)
     if key in _SETTINGS:
         return _with_setting(tagged, key, _SETTINGS[key](value))
     raise _UnknownWordError(key)
