@@ -26,7 +26,9 @@ class Calls(Host):
         receiver: Value | None = None
         if isinstance(node.func, ast.Attribute):
             receiver = self.value(node.func.value)
-            callee = self.attribute(receiver, node.func)
+            # A method of an object is no part of it that anyone could keep.
+            plain = receiver.path is None and receiver.callee is None
+            callee = IMMUTABLE if plain else self.attribute(receiver, node.func)
         else:
             callee = self.value(node.func)
         arguments = self._arguments(node, self._consumes(callee, receiver, node))

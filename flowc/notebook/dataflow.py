@@ -100,7 +100,7 @@ class CellWalker(Walker):
         views: bool,
     ) -> None:
         super().__init__(Heap(views), table, codes)
-        self.names = Names(self.heap)
+        self.names = Names()
         self.marks = _Marks()
         self._entangled_keys = entangled
         self._entangled: set[int] = set()
@@ -202,7 +202,7 @@ class CellWalker(Walker):
                 own |= self._reach(version) & self._entangled
             left = [
                 version
-                for version, _ in (self.names.reaching(self.heap.holders(own)) if own else ())
+                for version in (self.names.being(self.heap.holders(own)) if own else ())
                 if version.unit != self._atom.unit and self._is_live(version)
             ]
             if not left:
@@ -340,11 +340,12 @@ class CellWalker(Walker):
         mates = self.heap.buffer_mates(regions) if buffers else regions
         tops = self.heap.holders(mates)
         loaded: list[Version] = []
-        for version, reach in self.names.reaching(tops):
-            shown = reach & mates
+        for version in self.names.being(tops):
             if self._atom.unit in (SHARED, version.unit):
                 self._renew(version, node, why)
-            elif shown - regions and not self._in_one_memory(version, shown, mates):
+                continue
+            shown = self._reach(version) & mates
+            if shown - regions and not self._in_one_memory(version, shown, mates):
                 self._outdate(version, shown, node, why, view=True)
             elif self.marks.has_read(self._atom.unit, version):
                 loaded.append(version)
@@ -385,9 +386,9 @@ class CellWalker(Walker):
 
     def _holds_a_view(self, version: Version, changed: Regions) -> bool:
         """Say whether a value that was loaded holds both a view and its base, which loading has set apart."""
-        held = self.marks.held_at_read(self._atom.unit, version)
-        for top in version.value.top:
-            inside = self.heap.reach((top,)) & changed & held
+        held = self.marks.held_at_read(self._atom.unit, version) & changed
+        for top in version.value.top if len(held) > 1 else ():
+            inside = self.heap.reach((top,)) & held
             if any(len(self.heap.buffer_mates((region,)) & inside) > 1 for region in inside):
                 return True
         return False
@@ -399,7 +400,7 @@ class CellWalker(Walker):
         foreign = {region for region in mates - shown if self._made_in[region] != self._atom.unit}
         return not any(
             other.unit != self._atom.unit and other is not version
-            for other, _ in (self.names.reaching(self.heap.holders(foreign)) if foreign else ())
+            for other in (self.names.being(self.heap.holders(foreign)) if foreign else ())
         )
 
     def _renew(self, version: Version, node: ast.AST, why: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 Regions = frozenset[int]
 _FEW = 8
+_CACHED = 128
 NOTHING: Regions = frozenset()
 CodeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp | ast.ClassDef | ast.Call
 
@@ -159,20 +160,24 @@ class Heap:
     def link(self, holders: Iterable[int], value: Value) -> None:
         """Let each holder hold what is given, with the code in it."""
         for holder in holders:
-            if not value.top <= self.reach(self._holds[holder]):
+            if value.top and not value.top <= self.reach(self._holds[holder]):
                 self._hold(holder, value.top)
             if value.code:
                 self._codes.setdefault(holder, set()).update(value.code)
 
     def _hold(self, holder: int, regions: Regions) -> None:
         """Let a region hold more, and drop what it can be seen to hold through that."""
-        self._reached.clear()
-        self._tips.clear()
+        if len(self._tips) > _CACHED:
+            self._tips.clear()
+        if len(self._reached) > _CACHED:
+            self._reached.clear()
+        self._reached = {key: reach for key, reach in self._reached.items() if holder not in reach}
         known = self._holds[holder]
         new = self._ends(regions)
         # Not through the holder itself: what only it holds must stay.
         through = {holder}
-        self._spread(new - through, through)
+        if known:
+            self._spread(new - through, through)
         dropped = (known & through) - {holder}
         for held in dropped:
             self._held_by[held].discard(holder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flowc.notebook.heap import Heap, Regions
+from flowc.notebook.heap import Regions
 from flowc.notebook.versions import Version
 
 Layer = dict[str, Version]
@@ -16,8 +16,7 @@ Layer = dict[str, Version]
 class Names:
     """Versions by name, with an index by the regions that they may be."""
 
-    def __init__(self, heap: Heap) -> None:
-        self._heap = heap
+    def __init__(self) -> None:
         self._base: dict[str, Version] = {}
         self._layer: Layer = {}
         self._by_region: dict[int, set[str]] = {}
@@ -40,14 +39,14 @@ class Names:
             if version is not None and version.bound != "no":
                 yield version
 
-    def reaching(self, tops: Regions) -> list[tuple[Version, Regions]]:
-        """Return the versions that may be any of these regions, with all that they reach."""
+    def being(self, tops: Regions) -> list[Version]:
+        """Return the versions that may be any of these regions."""
         names = sorted(set().union(*(self._by_region[region] for region in self._by_region.keys() & tops)))
         found = []
         for name in names:
             version = self.get(name)
             if version is not None and version.bound != "no" and version.value.top & tops:
-                found.append((version, self._heap.reach(version.value.top)))
+                found.append(version)
         return found
 
     def changed(self) -> Layer:
