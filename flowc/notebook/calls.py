@@ -64,7 +64,9 @@ class Calls(Host):
             return self.value(node)
         arguments = self._arguments(node, True)
         returned = self._run_callbacks(arguments, None, node)
-        return self._affect(replace(effect, kind="list"), path, None, arguments, node, returned)
+        return self._affect(
+            replace(effect, kind="list", consumes=True), path, None, arguments, node, returned
+        )
 
     def _arguments(self, node: ast.Call, consumed: bool = False) -> Arguments:
         value = self._items if consumed else self.value
@@ -320,7 +322,11 @@ class Calls(Host):
                 return self.heap.foreign(kind=effect.kind, stuck=effect.stuck)
             # A copy of an instance shares what belongs to its class.
             case "fresh" | "holds":
-                parts = [joined((value, self._next(value))) for value in values]
+                used_up = CONSUMED - {"opaque"} if effect.consumes else frozenset()
+                parts = [
+                    self._next(value) if value.kind in used_up else joined((value, self._next(value)))
+                    for value in values
+                ]
                 return self.heap.foreign(*parts, kind=effect.kind, stuck=effect.stuck)
             case "view":
                 seen = self.heap.view(values[0], effect.kind) if values else IMMUTABLE

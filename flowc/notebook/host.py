@@ -181,7 +181,7 @@ class Host(ABC):
         """Return an item of what is iterated over."""
         if not source.top:
             return Value(code=source.code)
-        if source.kind in ("generator", "iterator"):
+        if source.kind in CONSUMED:
             return replace(self.heap.view(source), stuck=None)
         if source.kind in ITEMS or source.callee is not None or source.top <= self.heap.functions:
             return self.heap.element(source)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -100,13 +101,18 @@ def same(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, FunctionType):
         return one.__code__.co_code == other.__code__.co_code
+    if isinstance(one, partial):
+        return same((one.func, one.args), (other.func, other.args))
     if isinstance(one, dict):
         return same([*one.items()], [*other.items()])
     if isinstance(one, list | tuple) and not any(each is one for each in one):
         return len(one) == len(other) and all(map(same, one, other))
     if type(one).__module__.startswith("flowc_notebook"):
         return one.name == other.name if isinstance(one, enum.Enum) else same(vars(one), vars(other))
-    return bool(cloudpickle.dumps(one) == cloudpickle.dumps(other))
+    if cloudpickle.dumps(one) == cloudpickle.dumps(other):
+        return True
+    # What holds functions holds those of two modules here.
+    return hasattr(one, "__dict__") and same(one.__reduce_ex__(4)[1:], other.__reduce_ex__(4)[1:])
 
 
 def cases() -> list[Any]:

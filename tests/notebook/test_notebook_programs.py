@@ -5,15 +5,24 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from running import run_pipeline, run_plainly, write_cells
 
+from flowc import api
+from flowc.engine.recorder import RunLabel
+from flowc.engine.run import run_plan
 from flowc.errors import CompileError
 from flowc.notebook.lower import explain_notebook
+from flowc.plan import make_plan
+from flowc.testing import temporary_store
+from flowc.types.model import AnyType
+from flowc_runners.local import LocalRunner
 
 # Every value is a list (of lists and numbers) or a Box of one, so that nearly every statement makes sense.
 PRELUDE = """\
@@ -244,6 +253,44 @@ def test_tables_and_arrays_in_a_pipeline_are_those_of_its_notebook(
     notebook += [[f"step:s{step}", source] for step, source in cells]
     notebook.append(["step:end", "print(t, u, v, w, s, m['v'], rng.normal())"])
     _compare(notebook, {})
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[LocalRunner]:
+    runner = LocalRunner(workers=2)
+    yield runner
+    runner.close()
+
+
+@settings(
+    max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(cells=st.lists(CELL, min_size=3, max_size=8), flag=st.booleans())
+def test_real_workers_give_what_the_notebook_gives(
+    runner: LocalRunner, cells: list[tuple[int, str]], flag: bool
+) -> None:
+    notebook = [["parameters", "flag = True"], ["functions", PRELUDE], ["step:start", START]]
+    notebook += [[f"step:s{step}", source] for step, source in sorted(cells, key=lambda cell: cell[0])]
+    notebook.append(["step:end", f"shown = repr(({END[6:-1]}))"])
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder = Path(name)
+        (folder / "pyproject.toml").touch()
+        path = write_cells(folder, notebook)
+        try:
+            compiled = api.compile(api.load_target(str(path), folder))
+        except CompileError:
+            assume(False)
+        plain = run_plainly(path, compiled.pipeline, {"flag": flag})
+        assume(not plain.errors)
+        plan = make_plan(api.check(compiled), {"flag": flag}, compiled.root)
+        with temporary_store() as store:
+            result = run_plan(plan, runner=runner, store=store, label=RunLabel("test", "local"))
+            assert {task: outcome.state for task, outcome in result.tasks.items()} == dict.fromkeys(
+                result.tasks, "COMPLETE"
+            )
+            shown = store.artifact_store.load(result.tasks["end"].outputs["shown"], AnyType())
+    assert shown == plain.values["shown"]
 
 
 def _compare(notebook: list[list[str]], parameters: dict[str, Any]) -> None:
