@@ -159,19 +159,30 @@ class Heap:
 
     def link(self, holders: Iterable[int], value: Value) -> None:
         """Let each holder hold what is given, with the code in it."""
-        for holder in holders:
+        all_holders = frozenset(holders)
+        if value.code:
+            for holder in all_holders:
+                self._codes.setdefault(holder, set()).update(value.code)
+        if len(all_holders) > _FEW:
+            self._let_all_hold(all_holders, self._ends(value.top))
+            return
+        for holder in all_holders:
             if value.top and not value.top <= self.reach(self._holds[holder]):
                 self._hold(holder, value.top)
-            if value.code:
-                self._codes.setdefault(holder, set()).update(value.code)
+
+    def _let_all_hold(self, holders: Regions, ends: Regions) -> None:
+        """Let many regions hold more, without asking of each what it reaches."""
+        ways = [self.holders((end,)) for end in ends]
+        changed = {holder for holder in holders if any(self._holds[holder].isdisjoint(way) for way in ways)}
+        self._forget(changed)
+        for holder in changed:
+            self._holds[holder] |= ends
+        for end in ends:
+            self._held_by[end] |= changed
 
     def _hold(self, holder: int, regions: Regions) -> None:
         """Let a region hold more, and drop what it can be seen to hold through that."""
-        if len(self._tips) > _CACHED:
-            self._tips.clear()
-        if len(self._reached) > _CACHED:
-            self._reached.clear()
-        self._reached = {key: reach for key, reach in self._reached.items() if holder not in reach}
+        self._forget({holder})
         known = self._holds[holder]
         new = self._ends(regions)
         # Not through the holder itself: what only it holds must stay.
@@ -184,6 +195,14 @@ class Heap:
         for held in new:
             self._held_by[held].add(holder)
         self._holds[holder] = (known - dropped) | new
+
+    def _forget(self, changed: set[int]) -> None:
+        """Forget what reaches regions that hold more now, and whatever else would pile up."""
+        if len(self._tips) > _CACHED:
+            self._tips.clear()
+        if len(self._reached) > _CACHED:
+            self._reached.clear()
+        self._reached = {key: reach for key, reach in self._reached.items() if changed.isdisjoint(reach)}
 
     def _ends(self, regions: Regions) -> Regions:
         """Return few of these through which the others can be got at: what is held matters only as a whole."""
