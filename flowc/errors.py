@@ -1,4 +1,5 @@
-"""Every exception that flowc raises on purpose, and the exit code each one ends the command with.
+"""Every exception that flowc raises on purpose, and the exit code each one ends the command with; and what is kept
+of one that a task raised.
 
 FlowcError                      70  (a bug of ours, if it is ever raised bare)
 ├── UsageError                   2  the command, a setting or an argument is wrong
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -91,6 +93,17 @@ class ComponentError(FlowcError):
 
 class CancelledError(FlowcError):
     exit_code = 130
+
+
+@dataclass(frozen=True, slots=True)
+class TaskError:
+    """Why an attempt failed. `traceback` starts at the user's own first frame; `expected` is a ComponentError."""
+
+    kind: str
+    message: str
+    traceback: str = ""
+    hint: str | None = None
+    expected: bool = False
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

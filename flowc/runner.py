@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from flowc.errors import RunnerError
+from flowc.errors import RunnerError, TaskError
 from flowc.ir import Cell, Code, Component, Resources
 from flowc.store.stored import Stored
 
@@ -91,17 +91,6 @@ class TaskCall:
     @property
     def code(self) -> Code:
         return self.component.code
-
-
-@dataclass(frozen=True, slots=True)
-class TaskError:
-    """Why an attempt failed. `traceback` starts at the user's own first frame; `expected` is a ComponentError."""
-
-    kind: str
-    message: str
-    traceback: str = ""
-    hint: str | None = None
-    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from flowc.errors import TaskError
 from flowc.ir import Pipeline
 from flowc.ir.json import parse_pipeline
 from flowc.store.metadata import Store
 from flowc.store.places import executed_notebook
-from flowc.store.records import ArtifactRecord, Failure, RunRecord, TaskRecord
+from flowc.store.records import ArtifactRecord, RunRecord, TaskRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class RunView:
         origins = {output.name: (output.value.task, output.value.output) for output in self.pipeline.outputs}
         return {name: made[origin] for name, origin in origins.items() if origin in made}
 
-    def failures(self) -> dict[str, Failure]:
+    def failures(self) -> dict[str, TaskError]:
         """Return why tasks failed, by task: the error of the last attempt."""
         failed = (task for task in self.tasks if task.state == "FAILED" and task.executions)
         return {task.name: error for task in failed if (error := task.executions[-1].error)}

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from flowc.emit.text import printable
-from flowc.runner import TaskError
-from flowc.store.records import Failure
+from flowc.errors import TaskError
 
 _COLORS = {"COMPLETE": "green", "CACHED": "green", "FAILED": "red", "CANCELED": "yellow", "RUNNING": "cyan"}
 _DIGITS = 12
@@ -47,7 +46,7 @@ def facts(summary: Mapping[str, Any]) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def failure_words(error: TaskError | Failure) -> str:
+def failure_words(error: TaskError) -> str:
     """Return why a task failed: a component's own words as they stand, another exception with its kind."""
     return error.message if error.expected else f"{error.kind}: {error.message}"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from flowc.runner import TaskError
+from flowc.errors import TaskError
 from flowc.store.stored import Stored
 
 EndState = Literal["COMPLETE", "FAILED", "CANCELED"]

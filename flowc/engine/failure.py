@@ -5,8 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from flowc.errors import ComponentError, FlowcError
-from flowc.runner import TaskError
+from flowc.errors import ComponentError, FlowcError, TaskError
 
 _OWN = str(Path(__file__).resolve().parent.parent) + "/"
 # Frames of the standard library that stand between ours and the user's.

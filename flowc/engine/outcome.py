@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from flowc.engine.events import EndState
-from flowc.errors import FlowcError
-from flowc.runner import TaskError, TaskResult
+from flowc.errors import FlowcError, TaskError
+from flowc.runner import TaskResult
 from flowc.store.stored import Stored
 
 TaskState = Literal["COMPLETE", "FAILED", "SKIPPED", "CANCELED"]

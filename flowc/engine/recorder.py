@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from flowc.engine.events import Event, RunEnded, RunStarted, TaskEnded, TaskSkipped, TaskStarted
 from flowc.ir import FromTask
@@ -93,6 +93,6 @@ class Recorder:
             at=event.at,
             state=event.state,
             outputs={name: records.Made(stored, types[name]) for name, stored in event.outputs.items()},
-            error=records.Failure(**asdict(event.error)) if event.error else None,
+            error=event.error,
             worker=event.worker,
         )

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flowc.errors import FlowcError
+from flowc.errors import FlowcError, TaskError
 from flowc.ir import Component, NotebookCode, Pipeline
 from flowc.notebook.model import Notebook, NotebookCell
 from flowc.notebook.reader import read_notebook
 from flowc.notebook.tags import read_tags
-from flowc.runner import TaskError
 
 FAILED_TAG = "flowc-failed"
 _INJECTED_TAG = "injected-parameters"

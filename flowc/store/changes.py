@@ -8,11 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Insert, Table, Update, bindparam, func, insert, select, update
 
-from flowc.errors import NotFoundError
+from flowc.errors import NotFoundError, TaskError
 from flowc.store import tables
 from flowc.store.records import (
     Change,
-    Failure,
     FromOutput,
     Made,
     Origin,
@@ -240,7 +239,7 @@ def _reason(change: Change) -> str | None:
     match change:
         case TaskSkipped(reason=reason):
             return reason
-        case TaskEnded(error=Failure(message=message)):
+        case TaskEnded(error=TaskError(message=message)):
             return message
         case RunEnded(error=error):
             return error

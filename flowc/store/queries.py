@@ -9,13 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from flowc.errors import NotFoundError, did_you_mean
+from flowc.errors import NotFoundError, TaskError, did_you_mean
 from flowc.store import tables
 from flowc.store.owner import Owner
 from flowc.store.records import (
     ArtifactRecord,
     ExecutionRecord,
-    Failure,
     RunRecord,
     StateChange,
     TaskRecord,
@@ -144,7 +143,7 @@ def _execution_record(row: Row[Any]) -> ExecutionRecord:
         ended=row.ended,
         worker=row.worker,
         log=Path(row.log) if row.log else None,
-        error=Failure(**row.error) if row.error else None,
+        error=TaskError(**row.error) if row.error else None,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from flowc.errors import TaskError
 from flowc.store.stored import Stored
 
 RunState = Literal["RUNNING", "COMPLETE", "FAILED", "CANCELED"]
@@ -39,17 +40,6 @@ class NewRun:
     experiment: str | None = None
     user: str | None = None
     commit: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why an execution failed; the fields of `flowc.runner.TaskError`."""
-
-    kind: str
-    message: str
-    traceback: str = ""
-    hint: str | None = None
-    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +85,7 @@ class TaskEnded:
     at: float
     state: Literal["COMPLETE", "FAILED", "CACHED", "CANCELED"]
     outputs: Mapping[str, Made] = field(default_factory=dict)
-    error: Failure | None = None
+    error: TaskError | None = None
     inputs: Mapping[str, Origin] = field(default_factory=dict)
     worker: str | None = None
 
@@ -158,7 +148,7 @@ class ExecutionRecord:
     ended: float | None
     worker: str | None
     log: Path | None
-    error: Failure | None
+    error: TaskError | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ import threading
 import time
 from concurrent.futures import Future
 
-from flowc.errors import CancelledError, RunnerError
+from flowc.errors import CancelledError, RunnerError, TaskError
 from flowc.ir import Resources
-from flowc.runner import TaskCall, TaskError, TaskResult, WorkerLostError
+from flowc.runner import TaskCall, TaskResult, WorkerLostError
 from flowc_runners.forkserver import Ending
 from flowc_runners.machine import machine_resources, visible_gpus
 from flowc_runners.wire import Packer

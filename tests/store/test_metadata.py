@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from flowc.errors import NotFoundError
+from flowc.errors import NotFoundError, TaskError
 from flowc.store.metadata import Store, open_store
 from flowc.store.records import (
     Change,
-    Failure,
     FromOutput,
     Made,
     NewRun,
@@ -97,7 +96,7 @@ def test_a_run_that_begins(store: Store) -> None:
 def failed_run(store: Store) -> str:
     """Ingest ends well, training fails twice, serving is skipped."""
     run = begin(store)
-    failure = Failure("ValueError", "bad loss", "Traceback ...", hint="lower the rate")
+    failure = TaskError("ValueError", "bad loss", "Traceback ...", hint="lower the rate")
     store.record([TaskStarted(run, "ingest", 1, NOON + 1, worker="w1", log=Path("logs/ingest.1.log"))])
     store.record(
         [
@@ -140,7 +139,7 @@ def test_states_and_attempts(store: Store) -> None:
     assert (ingest.executions[0].started, ingest.executions[0].ended) == (NOON + 1, NOON + 2)
     first, second = train.executions
     assert (first.attempt, first.state, first.worker) == (1, "FAILED", "w2")
-    assert first.error == Failure("ValueError", "bad loss", "Traceback ...", hint="lower the rate")
+    assert first.error == TaskError("ValueError", "bad loss", "Traceback ...", hint="lower the rate")
     assert (second.attempt, second.started, second.ended) == (2, NOON + 4, NOON + 5)
     assert serve.executions == ()
 
