@@ -65,12 +65,16 @@ class CodeBase:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """When a step has run a cell, a name that came in by a port is to be as it came: `readers` read it later."""
+    """When a step has run a cell, a name that came in by a port is to be as it came: `readers` read it later.
+
+    With `left`, the port is one of those by which a copy left the step before its end.
+    """
 
     cell: int
     port: str
     name: str
     readers: tuple[str, ...]
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from flowc.ir.model import (
     Resources,
     Role,
     Task,
+    port_names,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "Resources",
     "Role",
     "Task",
+    "port_names",
 ]

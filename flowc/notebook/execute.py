@@ -14,17 +14,21 @@ import inspect
 import io
 import linecache
 import os
+import pickle
 import sys
 import tokenize
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+
 from flowc.errors import RunnerError
-from flowc.ir import Cell, Component, NotebookCode
+from flowc.ir import Cell, Component, NotebookCode, port_names
 from flowc.notebook.crossing import Bundle, Unbound
 from flowc.notebook.displays import Displays
 from flowc.notebook.generators import generator_state, is_generator, set_generator_state
@@ -127,6 +131,7 @@ class _Step:
         self._notebook = Path(code_base.notebook or "")
         self._namespace = namespace
         self._shell = shell
+        self._left: dict[str, Callable[[], Any]] = {}
 
     async def run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
         """Run the cells in the notebook's order, setting each input before the cell that it enters at."""
@@ -150,6 +155,7 @@ class _Step:
                     self._enter(port, inputs[port], watchman)
                 await self._run_cell(cell, part)
                 await asyncio.sleep(0)  # between cells, tasks that they began have their turn
+                self._leave(index, watchman)
                 watchman.check(index)
 
     def _position(self, port: str) -> int:
@@ -181,7 +187,7 @@ class _Step:
             shown.end()
 
     def _enter(self, port: str, value: Any, watchman: Watchman) -> None:
-        for name in port.split("+"):
+        for name in port_names(port):
             one = value.values[name] if isinstance(value, Bundle) else value
             if is_generator(name):
                 if not isinstance(one, Unbound):
@@ -234,11 +240,22 @@ class _Step:
 
     def output(self, port: str, *, optional: bool) -> Any:
         """Return what a port gives: a value, a Bundle for several names, or Unbound."""
-        names = port.split("+")
+        if port in self._left:
+            return self._left[port]()
+        names = port_names(port)
         values = {name: self._leaving(name, optional) for name in names}
         # Codecs for plain data write a list twice that is there twice; a pickle keeps it one.
-        alone = len(names) == 1 and not _holds_twice(values[port], set())
-        return values[port] if alone else Bundle(values)
+        alone = len(names) == 1 and not _holds_twice(values[names[0]], set())
+        return values[names[0]] if alone else Bundle(values)
+
+    def _leave(self, cell: int, watchman: Watchman) -> None:
+        """Take copies of what leaves as it is after a cell: later ones may change it."""
+        for port in [port for port, after in self._code.leaves.items() if after == cell]:
+            values = self.output(port, optional=False)
+            self._left[port] = _copy(port, values)
+            for name in port_names(port):
+                value = values.values[name] if isinstance(values, Bundle) else values
+                watchman.note_left(port, name, value, self._left[port])
 
     def _leaving(self, name: str, optional: bool) -> Any:
         if is_generator(name):
@@ -249,6 +266,18 @@ class _Step:
         if optional and not _is_result(value):
             return Unbound(name, f"a {type(value).__qualname__} is not kept as a result", missing=False)
         return value
+
+
+def _copy(port: str, value: Any) -> Callable[[], Any]:
+    """Return what makes a value again as it is now, whatever becomes of it."""
+    try:
+        return partial(pickle.loads, cloudpickle.dumps(value))
+    except Exception as error:
+        names = " and ".join(f"'{name}'" for name in port_names(port))
+        raise RunnerError(
+            f"{names} can't be copied where another step reads it before this one's last cell: {error}",
+            hint="put the cells below the reader in a step of their own",
+        ) from error
 
 
 class _MainName(ast.NodeTransformer):

@@ -2,18 +2,30 @@
 
 A step has copies of its inputs. Where it changes one in place and a later step reads the same version, that step
 would not see the change, which one kernel would show it. Only such inputs are looked at: after the step's last cell
-before the reader's, the input is loaded once more and compared.
+before the reader's, the input is loaded once more and compared. So is a copy that left a step before its end with
+what the step goes on with, where somebody reads the copy later still.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flowc.errors import FlowcError
-from flowc.ir import Binding, Cell, Component, FromParameter, FromTask, NotebookCode, Pipeline, Task
+from flowc.ir import (
+    Binding,
+    Cell,
+    Component,
+    FromParameter,
+    FromTask,
+    NotebookCode,
+    Pipeline,
+    Task,
+    port_names,
+)
 from flowc.notebook.compare import NotComparableError, first_difference
 from flowc.notebook.crossing import Bundle
 from flowc.runner import Guard
@@ -34,27 +46,34 @@ class Watchman:
         self._step = step
         self._guards = guards
         self._inputs = inputs
-        self._came: dict[tuple[str, str], Any] = {}
+        self._copies: dict[str, Callable[[], Any]] = {}
+        self._held: dict[tuple[str, str, bool], Any] = {}
 
     def note(self, port: str, name: str, value: Any) -> None:
         """Note the object that came in, where it is guarded and can be changed."""
-        if type(value) in _IMMUTABLE:
-            return
-        if any((guard.port, guard.name) == (port, name) for guard in self._guards):
-            self._came[port, name] = value
+        self._note((port, name, False), value)
+
+    def note_left(self, port: str, name: str, value: Any, copy: Callable[[], Any]) -> None:
+        """Note the object of which a copy left by a port, where it is guarded; `copy` makes it again."""
+        self._copies[port] = copy
+        self._note((port, name, True), value)
+
+    def _note(self, key: tuple[str, str, bool], value: Any) -> None:
+        if type(value) not in _IMMUTABLE and any(_key(guard) == key for guard in self._guards):
+            self._held[key] = value
 
     def check(self, cell: int) -> None:
-        """Compare with the inputs what is to be unchanged after this cell; ChangedInputError where it is not."""
+        """Compare with what came or left what is to be unchanged after this cell; ChangedInputError if it is not."""
         for guard in self._guards:
-            if guard.cell == cell and (guard.port, guard.name) in self._came:
+            if guard.cell == cell and _key(guard) in self._held:
                 self._hold(guard)
 
     def _hold(self, guard: Guard) -> None:
-        before = self._inputs[guard.port]
+        before = self._copies[guard.port]() if guard.left else self._inputs[guard.port]
         if isinstance(before, Bundle):
             before = before.values[guard.name]
         try:
-            found = first_difference(before, self._came[guard.port, guard.name])
+            found = first_difference(before, self._held[_key(guard)])
         except NotComparableError:
             return  # nothing is there to see a change by
         if found is None:
@@ -65,6 +84,10 @@ class Watchman:
             f" as it was before: {guard.name}{found.place} was {found.one} and is {found.other}",
             hint=f"tag the cell that changes it 'defines:{guard.name}', or work on a copy of it",
         )
+
+
+def _key(guard: Guard) -> tuple[str, str, bool]:
+    return guard.port, guard.name, guard.left
 
 
 def guards_of(pipeline: Pipeline) -> dict[str, tuple[Guard, ...]]:
@@ -81,14 +104,26 @@ def guards_of(pipeline: Pipeline) -> dict[str, tuple[Guard, ...]]:
     guards = {}
     for task, names in entering.items():
         component = pipeline.components[task]
-        passed_on = {name for port in component.outputs for name in port.name.split("+")}
+        passed_on = {name for port in component.outputs for name in port_names(port.name)}
         guards[task] = tuple(
             guard
             for binding, port, name in names
             if name not in passed_on
             for guard in _guards(_code(component).cells, port, name, _others(readers[binding, name], task))
-        )
+        ) + tuple(_left_guards(task, component, readers))
     return guards
+
+
+def _left_guards(
+    task: str, component: Component, readers: Mapping[tuple[Binding, str], Mapping[str, list[int]]]
+) -> Iterator[Guard]:
+    """Yield the guards on what goes on in a step after a copy of it has left."""
+    code = _code(component)
+    for port, after in code.leaves.items():
+        for name in port_names(port):
+            reading = readers[FromTask(task=task, output=port), name]
+            found = _guards(code.cells, port, name, reading)
+            yield from (replace(guard, left=True) for guard in found if guard.cell > after)
 
 
 def _others(readers: Mapping[str, list[int]], task: str) -> dict[str, list[int]]:
@@ -98,7 +133,7 @@ def _others(readers: Mapping[str, list[int]], task: str) -> dict[str, list[int]]
 def _entering(task: Task) -> Iterator[tuple[Binding, str, str]]:
     for port, binding in task.inputs.items():
         if isinstance(binding, FromTask | FromParameter):
-            yield from ((binding, port, name) for name in port.split("+"))
+            yield from ((binding, port, name) for name in port_names(port))
 
 
 def _code(component: Component) -> NotebookCode:
@@ -108,7 +143,16 @@ def _code(component: Component) -> NotebookCode:
 
 def reading_cells(component: Component, port: str, name: str, cells: Mapping[int, Cell]) -> list[int]:
     """Return the step's own cells that read a name as it came: where analysis saw it first, and by mention."""
-    own = _code(component).cells
+    code = _code(component)
+    came = code.enters.get(port, code.cells[0])
+    # From where another version of it comes in, that is what is read.
+    entries = [
+        code.enters.get(each.name, code.cells[0])
+        for each in component.inputs
+        if name in port_names(each.name)
+    ]
+    until = min((cell for cell in entries if cell > came), default=None)
+    own = [cell for cell in code.cells if until is None or cell < until]
     source = next(each.source for each in component.inputs if each.name == port)
     found = {index for index in own if source is not None and index == source.cell}
     for index in own:

@@ -25,6 +25,7 @@ from flowc.ir import (
 from flowc.notebook.analysis import Analysis, TaggedCell, analyse
 from flowc.notebook.lines import PlainCell, plain_cell
 from flowc.notebook.model import Notebook, diagnose
+from flowc.notebook.outlets import Outlet
 from flowc.notebook.parameters import read_parameters
 from flowc.notebook.reader import read_notebook
 from flowc.notebook.reports import circles, report
@@ -184,17 +185,17 @@ class _Lowering:
                     for name in flow.parameters
                 ),
                 *(
-                    Port(name=port, source=self._read_source(flow, names[0]))
-                    for port, names in entering.items()
+                    Port(name=port, source=self._source(flow.inputs[versions[0]].place))
+                    for port, versions in entering.items()
                 ),
             ),
             outputs=(
                 *(
-                    Port(name=port, source=self._written(flow, names[0]))
-                    for port, names in self._given(flow).items()
+                    Port(name=outlet.port, source=self._source(outlet.versions[0].place))
+                    for outlet in flow.outputs
                 ),
                 *(
-                    Port(name=name, required=False, source=self._written_version(version))
+                    Port(name=name, required=False, source=self._source(version.place))
                     for name, version in flow.results.items()
                 ),
             ),
@@ -206,15 +207,9 @@ class _Lowering:
             source=tags.source,
         )
 
-    def _code(self, flow: StepFlow, entering: dict[str, list[str]]) -> NotebookCode:
-        program = sorted({*flow.cells, *flow.shared})
+    def _code(self, flow: StepFlow, entering: dict[str, list[Version]]) -> NotebookCode:
         enters = {name: self._analysis.parameters[name].cell for name in flow.parameters}
-        for port, names in entering.items():
-            producer = self._steps.flows[flow.inputs[names[0]].version.unit]
-            after = max(flow.inputs[name].version.place.cell for name in names)
-            enters[port] = next(
-                (cell for cell in program if cell > after and cell not in producer.cells), program[-1]
-            )
+        enters.update({port: self._entry(flow, versions) for port, versions in entering.items()})
         parts = {
             cell: tuple(sorted(positions))
             for cell, positions in sorted(flow.shared.items())
@@ -227,7 +222,15 @@ class _Lowering:
             cells=flow.cells,
             parts=parts,
             enters={name: cell for name, cell in enters.items() if cell != first},
+            leaves={outlet.port: outlet.after for outlet in flow.outputs if outlet.after is not None},
         )
+
+    def _entry(self, flow: StepFlow, versions: list[Version]) -> int:
+        """Return the cell of a step's before which versions of another's come in."""
+        program = sorted({*flow.cells, *flow.shared})
+        producer = self._steps.flows[versions[0].unit]
+        made = max(version.place.cell for version in versions)
+        return next((cell for cell in program if cell > made and cell not in producer.cells), program[-1])
 
     def _without_parameters(self, flow: StepFlow) -> dict[int, tuple[int, ...]]:
         """Return the parts of the step's own cells that assign parameters too: those come from outside."""
@@ -243,10 +246,9 @@ class _Lowering:
     def _task(self, flow: StepFlow) -> Task:
         tags = self._tags[flow.name]
         inputs: dict[str, Binding] = {name: FromParameter(parameter=name) for name in flow.parameters}
-        for port, names in self._inputs(flow).items():
-            producer = flow.inputs[names[0]].version.unit
-            mates = self._steps.groups[producer, names[0]]
-            inputs[port] = FromTask(task=producer, output="+".join(sorted(mates)))
+        for port, versions in self._inputs(flow).items():
+            outlet = self._steps.outlets[versions[0]]
+            inputs[port] = FromTask(task=versions[0].unit, output=outlet.port)
         control = self._control.get(flow.name, [])
         data = {binding.task for binding in inputs.values() if isinstance(binding, FromTask)}
         after = tuple(name for name in dict.fromkeys((*tags.after, *control)) if name not in data)
@@ -260,17 +262,17 @@ class _Lowering:
             source=tags.source,
         )
 
-    def _inputs(self, flow: StepFlow) -> dict[str, list[str]]:
-        """Return the ports for what comes from other steps, each with its names."""
-        ports: dict[tuple[str, frozenset[str]], list[str]] = {}
-        for name, read in sorted(flow.inputs.items()):
-            producer = read.version.unit
-            ports.setdefault((producer, self._steps.groups[producer, name]), []).append(name)
-        return {"+".join(names): names for names in ports.values()}
-
-    def _given(self, flow: StepFlow) -> dict[str, list[str]]:
-        groups = dict.fromkeys(self._steps.groups[flow.name, name] for name in sorted(flow.outputs))
-        return {"+".join(sorted(group)): sorted(group) for group in groups}
+    def _inputs(self, flow: StepFlow) -> dict[str, list[Version]]:
+        """Return the ports for what comes from other steps, each with its names' versions."""
+        taken: dict[Outlet, list[Version]] = {}
+        for version in sorted(flow.inputs, key=lambda version: (version.name, version.atom)):
+            taken.setdefault(self._steps.outlets[version], []).append(version)
+        labels = ["+".join(version.name for version in versions) for versions in taken.values()]
+        ports: dict[str, list[Version]] = {}
+        for label, versions in zip(labels, taken.values(), strict=True):
+            alone = labels.count(label) == 1 and label not in flow.parameters
+            ports[label if alone else f"{label}@{self._entry(flow, versions)}"] = versions
+        return ports
 
     def _outputs(self) -> tuple[Output, ...]:
         """Return the pipeline's results: the names that are left at the end in steps that nobody reads from."""
@@ -280,15 +282,7 @@ class _Lowering:
             for name in flow.results
         )
 
-    def _read_source(self, flow: StepFlow, name: str) -> Source:
-        place = flow.inputs[name].place
-        return self._notebook.place(place.cell, place.line, place.column)
-
-    def _written(self, flow: StepFlow, name: str) -> Source:
-        return self._written_version(flow.outputs[name])
-
-    def _written_version(self, version: Version) -> Source:
-        place = version.place
+    def _source(self, place: Place) -> Source:
         return self._notebook.place(place.cell, place.line, place.column)
 
     def _description(self, flow: StepFlow) -> str:

@@ -124,7 +124,9 @@ class _Reporter:
         ]:
             seeding = {use.unit for use in self._uses[generator] if use.seeds}
             taking = {
-                name for name, flow in self._steps.flows.items() if generator_name(generator) in flow.inputs
+                name
+                for name, flow in self._steps.flows.items()
+                if any(version.name == generator_name(generator) for version in flow.inputs)
             }
             if self._carries or later - {SHARED, PARAMETER} <= seeding | taking:
                 return
@@ -141,12 +143,10 @@ class _Reporter:
             if use.seeds or use.unit in told:
                 continue
             before = uses[:position]
-            flow = self._steps.flows.get(use.unit)
-            taken = flow.inputs.get(generator_name(generator)) if flow and generator in CARRIED else None
+            source = self._taken(use, generator)
             if any(each.seeds and each.unit == use.unit for each in before):
                 continue
-            if taken is not None and taken.version.unit != SHARED:
-                source = taken.version
+            if source is not None:
                 others = [each for each in before if each.unit != source.unit and each.atom > source.atom]
                 others += [each for each in uses[position:] if each.unit == source.unit]
             else:
@@ -155,6 +155,15 @@ class _Reporter:
             if first is not None:
                 told.add(use.unit)
                 yield self._drawn_twice(generator, first.place, use.place)
+
+    def _taken(self, use: _Use, generator: str) -> Version | None:
+        """Return the state that a step takes a generator in from another, where it uses it."""
+        flow = self._steps.flows.get(use.unit)
+        if flow is None or generator not in CARRIED:
+            return None
+        name = generator_name(generator)
+        found = [version for version in flow.inputs if version.name == name and version.atom < use.atom]
+        return max(found, key=lambda version: version.atom, default=None)
 
     def _drawn_twice(self, generator: str, first: Place, place: Place) -> Diagnostic:
         message = (

@@ -10,6 +10,7 @@ from flowc.diagnostics import Diagnostic
 from flowc.notebook.analysis import Analysis
 from flowc.notebook.heap import Code
 from flowc.notebook.model import Notebook, diagnose
+from flowc.notebook.outlets import Lives, Outlet, outlets_of, pairs
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Read, Version
 
 
@@ -17,7 +18,8 @@ from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Read, Versio
 class Edge:
     """Why a step needs another: a name, where it was defined or changed last, where it is read.
 
-    A control edge (`name` is None) orders two steps without data; `why` says what both touch.
+    `port` is the producer's. A control edge (`name` is None) orders two steps without data; `why` says what both
+    touch.
     """
 
     producer: str
@@ -27,6 +29,7 @@ class Edge:
     defined: Place
     read: Place
     via: str | None = None
+    port: str = ""
 
 
 @dataclass(slots=True)
@@ -37,11 +40,10 @@ class StepFlow:
     cells: tuple[int, ...]
     running: set[int] = field(default_factory=set)
     shared: dict[int, set[int]] = field(default_factory=dict)
-    inputs: dict[str, Read] = field(default_factory=dict)
+    inputs: dict[Version, Read] = field(default_factory=dict)
     parameters: dict[str, Read] = field(default_factory=dict)
-    outputs: dict[str, Version] = field(default_factory=dict)
+    outputs: list[Outlet] = field(default_factory=list)
     results: dict[str, Version] = field(default_factory=dict)
-    final: dict[str, Version] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ class Steps:
     flows: dict[str, StepFlow]
     edges: list[Edge]
     problems: list[Diagnostic]
-    groups: dict[tuple[str, str], frozenset[str]]
+    outlets: dict[Version, Outlet]
 
 
 def resolve_steps(notebook: Notebook, analysis: Analysis) -> Steps:
@@ -74,24 +76,23 @@ class _Resolution:
         self._setup = [atom for atom in analysis.atoms if atom.unit == SHARED and atom.setup]
         self._makers: dict[Code, Atom] = {}
         self._importable: set[Code] = set()
+        self._outlets: dict[Version, Outlet] = {}
 
     def resolve(self) -> Steps:
         self._find_makers()
         for atom in self._analysis.atoms:
-            if atom.unit in self._flows:
-                self._flows[atom.unit].final.update(atom.writes)
             self._by_cell.setdefault(atom.cell, []).append(atom)
             for name, version in atom.writes.items():
                 self._written.setdefault(name, []).append(version)
         for flow in self._flows.values():
             self._gather(flow)
+        self._let_leave()
         for flow in self._flows.values():
+            self._load_mates(flow)
             self._connect(flow)
-        groups = self._groups()
-        self._load_groups(groups)
         self._add_results()
         self._order_files()
-        return Steps(self._flows, self._edges, self._problems, groups)
+        return Steps(self._flows, self._edges, self._problems, self._outlets)
 
     def _find_makers(self) -> None:
         for atom in self._analysis.atoms:
@@ -141,9 +142,9 @@ class _Resolution:
             flow.parameters.setdefault(version.name, read)
             yield self._atoms[version.atom]
         elif version.bound != "no":
-            known = flow.inputs.setdefault(version.name, read)
-            if known.version is not version:
-                self._two_versions(flow, known, read)
+            known = flow.inputs.get(version)
+            if known is None or read.place.cell < known.place.cell:
+                flow.inputs[version] = read
             yield from self._code_of(version, read)
 
     def _code_of(self, version: Version, read: Read) -> Iterator[Atom]:
@@ -177,14 +178,19 @@ class _Resolution:
     # -- edges
 
     def _connect(self, flow: StepFlow) -> None:
-        for name, read in flow.inputs.items():
-            version = read.version
-            producer = self._flows[version.unit]
-            producer.outputs[name] = producer.final[name]
-            if producer.final[name] is not version:
-                self._changed_again(flow, read, producer.final[name])
+        for version, read in flow.inputs.items():
+            port = self._outlets[version].port
             self._edges.append(
-                Edge(producer.name, flow.name, name, version.why, version.place, read.place, read.via)
+                Edge(
+                    version.unit,
+                    flow.name,
+                    version.name,
+                    version.why,
+                    version.place,
+                    read.place,
+                    read.via,
+                    port,
+                )
             )
             if version.value.stuck:
                 self._stuck(read, flow)
@@ -225,44 +231,45 @@ class _Resolution:
 
     # -- names that travel together
 
-    def _groups(self) -> dict[tuple[str, str], frozenset[str]]:
-        """Return for each output which names share its pickle."""
-        groups: dict[tuple[str, str], frozenset[str]] = {}
+    def _let_leave(self) -> None:
+        """Say for each version that another step reads when it leaves its own, and with which others."""
+        lives = Lives(self._analysis)
+        leaving: dict[str, dict[Version, Read]] = {}
         for flow in self._flows.values():
-            names = sorted(flow.outputs)
-            parent = {name: name for name in names}
-            for position, one in enumerate(names):
-                for other in names[position + 1 :]:
-                    if self._together(flow, one, other):
-                        old, new = parent[other], parent[one]
-                        parent = {name: new if root == old else root for name, root in parent.items()}
-            for name in names:
-                mates = frozenset(other for other in names if parent[other] == parent[name])
-                groups[flow.name, name] = mates
-        return groups
+            for version, read in flow.inputs.items():
+                leaving.setdefault(version.unit, {}).setdefault(version, read)
+        for name, reads in leaving.items():
+            versions = sorted(reads, key=lambda version: (version.name, version.atom))
+            shared: dict[Version, set[Version]] = {version: set() for version in versions}
+            for one, other in pairs(versions, lives):
+                if self._together(one, other):
+                    shared[one].add(other)
+                    shared[other].add(one)
+            flow = self._flows[name]
+            flow.outputs = outlets_of(versions, flow.cells, lives, shared)
+            for outlet in flow.outputs:
+                self._outlets.update(dict.fromkeys(outlet.versions, outlet))
+                late = [version for version in outlet.versions if outlet.is_late(lives.made(version))]
+                if late:
+                    self._made_too_late(outlet, reads, late[0])
 
-    def _load_groups(self, groups: dict[tuple[str, str], frozenset[str]]) -> None:
-        """Let each step that takes one of several names in a pickle define what loading the others needs."""
-        for flow in self._flows.values():
-            for name, read in list(flow.inputs.items()):
-                producer = self._flows[read.version.unit]
-                for mate in groups[producer.name, name] - {name}:
-                    self._run_in(flow, self._code_of(producer.outputs[mate], read))
+    def _load_mates(self, flow: StepFlow) -> None:
+        """Let a step that takes one of several names in a pickle define what loading the others needs."""
+        for version, read in list(flow.inputs.items()):
+            for mate in self._outlets[version].versions:
+                if mate is not version:
+                    self._run_in(flow, self._code_of(mate, read))
 
-    def _together(self, flow: StepFlow, one: str, other: str) -> bool:
-        a, b = flow.outputs[one].value, flow.outputs[other].value
+    def _together(self, one: Version, other: Version) -> bool:
+        """Say whether two versions of a step share objects that must stay one object in whoever takes both."""
+        a, b = one.value, other.value
         if not a.top or not b.top:
             return False
         heap = self._analysis.heap
         entangled = self._analysis.entangled
         if entangled and entangled & heap.reach(a.top) & heap.reach(b.top):
             return True
-        both_read = any(
-            one in reader.inputs
-            and other in reader.inputs
-            and reader.inputs[one].version.unit == reader.inputs[other].version.unit == flow.name
-            for reader in self._flows.values()
-        )
+        both_read = any(one in reader.inputs and other in reader.inputs for reader in self._flows.values())
         if not both_read or not heap.reach(a.top) & heap.reach(b.top):
             return False
         compared = any(event == "identity" for atom in self._analysis.atoms for event, *_ in atom.events)
@@ -279,26 +286,17 @@ class _Resolution:
         if problem not in self._problems:
             self._problems.append(problem)
 
-    def _two_versions(self, flow: StepFlow, first: Read, second: Read) -> None:
-        name = first.version.name
-        self._say(
-            "FC206",
-            f"step '{flow.name}' reads '{name}' as two steps left it",
-            second.place,
-            f"give one of them another name, or put cell {second.place.cell} in a step of its own",
-            ("read before here", first.place),
-            (f"{second.version.why} here in between", second.version.place),
-        )
-
-    def _changed_again(self, flow: StepFlow, read: Read, final: Version) -> None:
-        version = read.version
+    def _made_too_late(self, outlet: Outlet, reads: dict[Version, Read], late: Version) -> None:
+        first = min(outlet.versions, key=lambda version: reads[version].place.cell)
+        read = reads[first]
         self._say(
             "FC202",
-            f"step '{flow.name}' reads '{version.name}' before step '{version.unit}' is done with it",
+            f"'{first.name}' is read before step '{late.unit}' gives its object to '{late.name}' too: apart, they "
+            "would be two objects",
             read.place,
-            f"put cell {final.place.cell} in a step of its own",
-            (f"'{version.name}' {version.why} here", version.place),
-            (f"and {final.why} again here, in the same step", final.place),
+            f"put cell {late.place.cell} in a step of its own",
+            (f"'{first.name}' {first.why} here", first.place),
+            (f"'{late.name}' {late.why} here", late.place),
         )
 
     def _stuck(self, read: Read, flow: StepFlow) -> None:

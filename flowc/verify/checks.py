@@ -1,10 +1,10 @@
 """What is compared, and when in the kernel's way through the notebook.
 
-A pipeline stores a value once, at its step's end; a kernel has one namespace that goes on changing. The step's value
+A pipeline stores a value once, where it leaves its step; a kernel has one namespace that goes on changing. That value
 stands for one version of the name: that which the last of its own statements to define or change it made. So:
 
 - it is compared as it was *made*, when the kernel has run the cell of that statement. The step's later cells make no
-  other version of it, or the compiler would have refused them;
+  other version of it before it leaves;
 - it is compared as it is *read*, just before each other step's first cell that reads it, if the kernel has run more
   cells in between. There it shows whether somebody changed it on the way whom analysis didn't see;
 - the pipeline's results, which no step reads, are compared as they were made.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from flowc.ir import Pipeline, Port
+from flowc.ir import FromTask, Pipeline, Port, port_names
 from flowc.notebook.guard import reading_cells
 from flowc.notebook.steps import Edge
 
@@ -49,20 +49,22 @@ def checks_of(pipeline: Pipeline, edges: Iterable[Edge], ran: Sequence[int]) -> 
 
 def _crossing(pipeline: Pipeline, edges: Iterable[Edge], ran: Sequence[int]) -> Iterator[Check]:
     for edge in edges:
-        port = _port_of(pipeline, edge.producer, edge.name)
-        if edge.name is None or not edge.name.isidentifier() or port is None:
+        if edge.name is None or not edge.name.isidentifier():
             continue  # an order without data, or a random generator's state, which has no name in the notebook
-        made, read = edge.defined.cell, _first_read(pipeline, edge.consumer, edge.name) or edge.read.cell
-        yield Check(edge.producer, port.name, edge.name, Moment(made, after=True))
+        made, read = edge.defined.cell, _first_read(pipeline, edge) or edge.read.cell
+        yield Check(edge.producer, edge.port, edge.name, Moment(made, after=True))
         if any(made < cell < read for cell in ran):
-            yield Check(edge.producer, port.name, edge.name, Moment(read, after=False), edge.consumer)
+            yield Check(edge.producer, edge.port, edge.name, Moment(read, after=False), edge.consumer)
 
 
-def _first_read(pipeline: Pipeline, step: str, name: str) -> int | None:
-    component = pipeline.component_of(pipeline.task(step))
-    port = next(port.name for port in component.inputs if name in port.name.split("+"))
+def _first_read(pipeline: Pipeline, edge: Edge) -> int | None:
+    task = pipeline.task(edge.consumer)
+    given = FromTask(task=edge.producer, output=edge.port)
+    port = next(
+        port for port, binding in task.inputs.items() if binding == given and edge.name in port_names(port)
+    )
     cells = {cell.index: cell for cell in pipeline.cells}
-    return min(reading_cells(component, port, name, cells), default=None)
+    return min(reading_cells(pipeline.component_of(task), port, edge.name or "", cells), default=None)
 
 
 def _results(pipeline: Pipeline) -> Iterator[Check]:
@@ -76,4 +78,4 @@ def _results(pipeline: Pipeline) -> Iterator[Check]:
 def _port_of(pipeline: Pipeline, step: str, name: str | None) -> Port | None:
     """Return the port that a name leaves its step by, alone or with others."""
     ports = pipeline.component_of(pipeline.task(step)).outputs
-    return next((port for port in ports if name in port.name.split("+")), None)
+    return next((port for port in ports if name in port_names(port.name)), None)

@@ -83,7 +83,9 @@ def as_returned(found: dict[tuple[str, str], Any], names: set[tuple[str, str]]) 
     one as "output"."""
     kept: dict[tuple[str, str], Any] = {}
     for (task, port), value in found.items():
-        name = "output" if (task, "output") in names and port else "_and_".join(port.split("+"))
+        names, early, cell = port.partition("@")
+        name = "_and_".join(names.split("+")) + (f"_after_cell_{cell}" if early else "")
+        name = "output" if (task, "output") in names and port else name
         if not isinstance(value, Unbound):
             held = tuple(value.values.values()) if isinstance(value, Bundle) else (value,)
             kept[task, name] = held if len(held) > 1 else held[0]

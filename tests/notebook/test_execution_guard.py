@@ -54,6 +54,21 @@ def test_a_change_that_nobody_would_miss_is_none_of_its_business(run_cells: Exec
     assert executed.code == 0, executed.said
 
 
+def test_a_change_of_what_has_left_is_an_error_where_somebody_reads_it_later(run_cells: Execute) -> None:
+    executed = run_cells([["step:a", MAKES], ["step:c", READS], ["step:a", CHANGES], ["step:d", READS]])
+    assert executed.code == 1
+    assert "step 'a' changed 'marked' in place, by cell 2, and 'd' would read it" in executed.said
+
+
+def test_a_change_of_what_has_left_is_nobodys_business_where_nobody_reads_it_later(
+    run_cells: Execute,
+) -> None:
+    executed = run_cells([["step:a", MAKES], ["step:c", READS], ["step:a", CHANGES + "\nprint(marked)"]])
+    assert executed.code == 0, executed.said
+    assert executed.text(1) == "['mark', {'k': [1.0]}]\n"
+    assert executed.text(2) == "['mark', {'k': [1.0, 2.0]}]\n"
+
+
 @pytest.mark.parametrize("runner", ["local", "inline"])
 def test_a_changed_parameter_is_seen_under_every_runner(run_cells: Execute, runner: str) -> None:
     cells = [

@@ -209,7 +209,7 @@ def test_a_version_is_compared_when_it_is_complete_and_when_it_is_read(tmp_path:
         ("step:c", "result = x, y"),
     ]
     assert _checks(tmp_path, cells) == [
-        Check("a", "x", "x", Moment(0, after=True)),
+        Check("a", "x@0", "x", Moment(0, after=True)),
         Check("b", "x", "x", Moment(1, after=True)),
         Check("a", "y", "y", Moment(3, after=True)),
         Check("c", "result", "result", Moment(4, after=True)),

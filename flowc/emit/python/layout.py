@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flowc.emit.python.refusal import refuse
 from flowc.emit.python.statements import Statement, statements_of
-from flowc.ir import Component, NotebookCode, Pipeline
+from flowc.ir import Component, NotebookCode, Pipeline, port_names
 
 _MUTABLE = (ast.List, ast.Dict, ast.Set)
 _CONSTANTS = (
@@ -118,7 +118,7 @@ def _variables(pipeline: Pipeline) -> set[str]:
         for component in pipeline.components.values()
         for port in (*component.inputs, *component.outputs)
     ]
-    return {name for port in ports for name in port.split("+")} | {each.name for each in pipeline.parameters}
+    return {name for port in ports for name in port_names(port)} | {each.name for each in pipeline.parameters}
 
 
 def _at_top(everything: list[Statement], shared: set[Statement], variables: set[str]) -> set[Statement]:

@@ -19,7 +19,7 @@ from flowc.emit.python.statements import Statement
 from flowc.emit.python.steps import Step, StepText, kept_outputs
 from flowc.emit.python.text import docstring, quoted, tidy
 from flowc.errors import UsageError
-from flowc.ir import Component, FromTask, NotebookCode, Pipeline, Port, Task
+from flowc.ir import Component, FromTask, NotebookCode, Pipeline, Port, Task, port_names
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -115,7 +115,7 @@ class _Module:
         reads: set[str] = set()
         for name, body in self._layout.bodies.items():
             component = self._pipeline.components[name]
-            own = {each for port in component.inputs for each in port.name.split("+")}
+            own = {each for port in component.inputs for each in port_names(port.name)}
             own |= {each for statement in body for each in statement.names.binds}
             reads |= {each for statement in body for each in statement.names.reads} - own
         return self._layout.bound_at_top() | reads
@@ -146,15 +146,13 @@ class _Module:
             body = self._layout.bodies[component.name]
             ports, notes = kept_outputs(component, body, self._layout.top)
             self._notes += notes
-            fields = self._fields(ports)
+            fields = self._fields(component, ports)
             yield Step(
                 task=task,
                 component=component,
                 function=function,
                 body=body,
-                arguments={
-                    port.name: self._argument(task, component, port, body) for port in component.inputs
-                },
+                arguments=self._arguments(task, component, body),
                 fields=fields,
                 returned=self._returned(function, fields),
                 home=self._here if self._needs_home(component) else None,
@@ -169,14 +167,26 @@ class _Module:
     def _needs_home(self, component: Component) -> bool:
         return may_use_files(each.node for each in self._layout.running[component.name])
 
-    def _fields(self, ports: list[Port]) -> dict[str, str]:
+    def _fields(self, component: Component, ports: list[Port]) -> dict[str, str]:
+        assert isinstance(component.code, NotebookCode)
         fields: dict[str, str] = {}
         for port in ports:
-            name = "_and_".join(port.name.split("+")).lstrip("_")
-            fields[port.name] = identifier(name, fields.values(), "_")
+            name, taken = "_and_".join(port_names(port.name)).lstrip("_"), {*fields.values()}
+            if port.name in component.code.leaves:
+                # The function has it in a variable of this name until it returns.
+                name, taken = f"{name}_after_cell_{component.code.leaves[port.name]}", taken | self._names
+            fields[port.name] = identifier(name, taken, "_")
         return fields
 
-    def _argument(self, task: Task, component: Component, port: Port, body: tuple[Statement, ...]) -> str:
+    def _arguments(self, task: Task, component: Component, body: tuple[Statement, ...]) -> dict[str, str]:
+        arguments: dict[str, str] = {}
+        for port in component.inputs:
+            arguments[port.name] = self._argument(task, component, port, body, {*arguments.values()})
+        return arguments
+
+    def _argument(
+        self, task: Task, component: Component, port: Port, body: tuple[Statement, ...], taken: set[str]
+    ) -> str:
         """Return what the function calls an input: by its name, unless that means something before it comes in."""
         binding = task.inputs[port.name]
         given = binding.output if isinstance(binding, FromTask) else port.name
@@ -187,10 +197,11 @@ class _Module:
         for each in body:
             if each.cell.index < enters:
                 before |= each.names.binds | (set() if is_definition(each.node) else each.names.reads)
-        if given == port.name and "+" not in given and given not in before:
-            return given
-        name = "_and_".join(given.split("+")) if "+" in given else f"{given}_given"
-        return identifier(name, self._names, "_")
+        names = port_names(given)
+        if names == [port.name] and port.name not in before:
+            return port.name
+        name = "_and_".join(names) if len(names) > 1 else f"{names[0]}_given"
+        return identifier(name, self._names | taken, "_")
 
     def _step_text(self, step: Step) -> str:
         any_ = {port.name: port.type for port in step.component.inputs}
@@ -212,5 +223,5 @@ def _port_names(pipeline: Pipeline) -> set[str]:
     ports = (
         port for component in pipeline.components.values() for port in (*component.inputs, *component.outputs)
     )
-    names = {name for port in ports for name in port.name.split("+")}
+    names = {name for port in ports for name in port_names(port.name)}
     return names | {each.name for each in pipeline.parameters} | set(LINE_FUNCTIONS)

@@ -15,7 +15,7 @@ from flowc.emit.python.names import certainly_bound, read_around_class
 from flowc.emit.python.refusal import refuse
 from flowc.emit.python.statements import Edit, Statement
 from flowc.emit.python.text import INDENT, INNER_WIDTH, call, docstring, indented, quoted, tidy
-from flowc.ir import Component, FromTask, NotebookCode, Port, Task
+from flowc.ir import Component, FromTask, NotebookCode, Port, Task, port_names
 
 _GIB = 2**30
 _MIB = 2**20
@@ -48,14 +48,20 @@ class Step:
         assert isinstance(code, NotebookCode)
         return code.enters.get(port, code.cells[0])
 
+    def leaves(self) -> dict[str, int]:
+        """Return after which cells outputs are taken that the function returns as they were there."""
+        code = self.component.code
+        assert isinstance(code, NotebookCode)
+        return {port: cell for port, cell in code.leaves.items() if port in self.fields}
+
     def variables(self) -> set[str]:
         """Return the names that are variables of the function."""
-        given = {name for port in self.arguments for name in port.split("+")}
+        given = {name for port in self.arguments for name in port_names(port)}
         return {name for each in self.body for name in each.names.binds} | given
 
     def set_by_functions(self) -> list[str]:
         """Return the variables that only functions in the function set."""
-        given = {name for port in self.arguments for name in port.split("+")}
+        given = {name for port in self.arguments for name in port_names(port)}
         own = {name for each in self.body for name in each.names.binds - each.names.declared} | given
         return sorted(self.variables() - own)
 
@@ -68,11 +74,14 @@ def kept_outputs(
     Raises CompileError for one that another step needs and that may have no value.
     """
     statements = list(body)
-    bound = certainly_bound(each.node for each in statements)
-    bound |= {name for port in component.inputs for name in port.name.split("+")}
+    code = component.code
+    assert isinstance(code, NotebookCode)
+    given = {name for port in component.inputs for name in port_names(port.name)}
     ports, notes = [], []
     for port in component.outputs:
-        missing = [name for name in port.name.split("+") if name not in bound]
+        end = code.leaves.get(port.name, code.cells[-1])
+        bound = given | certainly_bound(each.node for each in statements if each.cell.index <= end)
+        missing = [name for name in port_names(port.name) if name not in bound]
         if not port.required and _is_picture(port.name, statements, top):
             continue
         if not missing:
@@ -167,7 +176,11 @@ class StepText:
         return f"class {self._step.returned}({base}):\n{fields}"
 
     def _return(self) -> str:
-        values = [", ".join(port.split("+")) for port in self._step.fields]
+        early = self._step.leaves()
+        values = [
+            field if port in early else ", ".join(port_names(port))
+            for port, field in self._step.fields.items()
+        ]
         if len(values) > 1:
             together = [f"({value})" if "," in value else value for value in values]
             return call(f"return {self._step.returned}", together, width=INNER_WIDTH)
@@ -177,7 +190,8 @@ class StepText:
 
     def _body(self) -> str:
         self._refuse_what_scopes_change()
-        waiting = sorted(self._entries(), key=lambda entry: entry[0])
+        # What is taken after a cell comes before what is set for the next one.
+        waiting = sorted((*self._copies(), *self._entries()), key=lambda entry: entry[0])
         cells: dict[int, list[Statement]] = {}
         for statement in self._step.body:
             cells.setdefault(statement.cell.index, []).append(statement)
@@ -192,16 +206,23 @@ class StepText:
         ]
         return tidy("\n\n".join(filter(str.strip, ("\n".join(declared), *blocks))))
 
-    def _entries(self) -> Iterator[tuple[int, str]]:
+    def _entries(self) -> Iterator[tuple[float, str]]:
         """Yield the assignments that set inputs whose argument has another name, each with its cell."""
         for port, argument in self._step.arguments.items():
             if argument == port:
                 continue
             binding = self._step.task.inputs[port]
-            given = binding.output.split("+") if isinstance(binding, FromTask) else [port]
-            wanted = port.split("+")
+            given = port_names(binding.output) if isinstance(binding, FromTask) else [port]
+            wanted = port_names(port)
             targets = [name if name in wanted else "_" for name in given]
             yield self._step.enters(port), f"{', '.join(targets)} = {argument}"
+
+    def _copies(self) -> Iterator[tuple[float, str]]:
+        """Yield the assignments that keep outputs as they are after a cell, each with the place for it."""
+        for port, cell in self._step.leaves().items():
+            names = port_names(port)
+            value = names[0] if len(names) == 1 else f"({', '.join(names)})"
+            yield cell + 0.5, f"{self._step.fields[port]} = {self._imports.module('copy')}.deepcopy({value})"
 
     def _statements(self, statements: list[Statement]) -> Iterator[str]:
         index = statements[0].cell.index
@@ -223,7 +244,7 @@ class StepText:
         """Refuse what a function's scope would give another meaning than a module's."""
         variables, bound = (
             self._step.variables(),
-            {name for port in self._step.arguments for name in port.split("+")},
+            {name for port in self._step.arguments for name in port_names(port)},
         )
         for statement in self._step.body:
             for name in sorted(statement.names.reads & variables - bound):

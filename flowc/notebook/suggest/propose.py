@@ -18,7 +18,7 @@ from flowc.notebook.suggest.parts import find_parts
 from flowc.notebook.suggest.roles import RoleReader, strongest_of
 
 # What is cured by having the cells in one step; so is everything that can't cross, FC5xx.
-_JOINING = frozenset(("FC202", "FC203", "FC206", "FC207"))
+_JOINING = frozenset(("FC202", "FC203", "FC207"))
 _CROSSING = "FC5"
 
 
