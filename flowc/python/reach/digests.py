@@ -1,0 +1,144 @@
+"""The digests of what is reached: name by name, and one for what each module does by itself, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowc.python.reach import outside
+from flowc.python.reach.actions import Actions
+from flowc.python.reach.closure import Closure
+from flowc.python.reach.decorators import is_ours
+from flowc.python.reach.module import Binding, Module
+from flowc.python.reach.normal import Function, code_digest, without_docstring, without_policy, words_digest
+from flowc.python.reach.project import Project
+
+
+class Digests:
+    """Digests of one project's code, each made once."""
+
+    def __init__(self, project: Project, actions: Actions) -> None:
+        self._project = project
+        self._actions = actions
+        self._names: dict[tuple[str, str, bool], str] = {}
+        self._statements: dict[tuple[str, int, bool], str] = {}
+
+    def of(self, closure: Closure, program: Module | None = None) -> dict[str, str]:
+        """Return the digest of each name that is reached, as "module:name", and of modules' actions as "module:"."""
+        documented = not outside.DOCUMENT_READERS.isdisjoint(closure.attributes)
+        sources = not outside.SOURCE_READERS.isdisjoint(closure.attributes)
+        found = {f"{missing}:": "missing" for missing in closure.missing}
+        for (home, name), asked in closure.names.items():
+            found[f"{home}:{name}"] = self._name(home, name, documented or asked)
+        acting = self._acting(closure)
+        for name in closure.executed:
+            module = self._project.module(name)
+            if module is None:
+                continue
+            if module is program:
+                words = [
+                    self._statement(module, index, documented) for index in range(len(module.statements))
+                ]
+            else:
+                words = list(self._own(module, closure, acting, documented))
+            if sources or not module.parsed:
+                words.append(module.raw)
+            if documented:
+                words.append(module.docstring)
+            if words:
+                found[f"{name}:"] = words_digest(words)
+        return found
+
+    def _name(self, module_name: str, name: str, documented: bool) -> str:
+        key = (module_name, name, documented)
+        if key not in self._names:
+            module = self._project.module(module_name)
+            assert module is not None
+            words = list(module.futures)
+            for binding in self._project.bindings(module, name):
+                words.extend(self._binding(module, binding, documented))
+            self._names[key] = words_digest(words)
+        return self._names[key]
+
+    def _binding(self, module: Module, binding: Binding, documented: bool) -> Iterator[str]:
+        if binding.star:
+            yield f"star {binding.star}"
+        elif binding.whole:
+            yield self._statement(module, binding.index, documented)
+        else:
+            for imported in binding.imports:
+                yield f"import {imported.module} {imported.name or ''} {imported.executes or ''}"
+
+    def _statement(self, module: Module, index: int, documented: bool) -> str:
+        key = (module.name, index, documented)
+        if key not in self._statements:
+            node = module.statements[index].node
+            if isinstance(node, Function):
+                node = self._counted(module, node, documented)
+            self._statements[key] = code_digest([node])
+        return self._statements[key]
+
+    def _counted(self, module: Module, function: Function, documented: bool) -> Function:
+        ours = [each for each in function.decorator_list if is_ours(self._project, module, each)]
+        if not documented and len(ours) == len(function.decorator_list):
+            function = without_docstring(function)
+        return without_policy(function, ours)
+
+    # -- what a module does by itself
+
+    def _own(self, module: Module, closure: Closure, acting: set[str], documented: bool) -> Iterator[str]:
+        """Yield the module's actions in order, and where its reached names stand among them.
+
+        A value is computed from what names are at that moment. So the order counts of actions, of imports of
+        modules that act, and of the statements of reached names that several bind or change, and which other
+        reached statements stand between these.
+        """
+        actions = self._actions.of(module)
+        turns = self._turns(module, closure)
+        imports = {
+            index
+            for index, statement in enumerate(module.statements)
+            if not acting.isdisjoint(self._project.executed_by(statement))
+        }
+        if not actions and len(turns | imports) < 2:
+            return
+        between: set[str] = set()
+        for index, statement in enumerate(module.statements):
+            if index in actions | turns | imports:
+                yield from (*sorted(between), "then")
+                between = set()
+            if index in actions:
+                yield self._statement(module, index, documented)
+            elif index in turns:
+                yield from sorted(statement.bound.names | {each.name or "" for each in statement.changes})
+            elif index in imports:
+                yield from sorted(acting.intersection(self._project.executed_by(statement)))
+            elif (module.name, index) in closure.statements and statement.eager.uses:
+                between |= statement.bound.names
+        yield from sorted(between)
+
+    def _turns(self, module: Module, closure: Closure) -> set[int]:
+        turns: set[int] = set()
+        for name, bindings in module.bindings.items():
+            if len(bindings) > 1 and (module.name, name) in closure.names:
+                turns.update(binding.index for binding in bindings)
+        return turns
+
+    def _acting(self, closure: Closure) -> set[str]:
+        """Return the modules that do more than bind names when they are imported, or import one that does."""
+        importers: dict[str, set[str]] = {}
+        acting = []
+        for name in closure.executed:
+            module = self._project.module(name)
+            if module is None:
+                continue
+            if self._actions.of(module):
+                acting.append(name)
+            for statement in module.statements:
+                for imported in self._project.executed_by(statement):
+                    importers.setdefault(imported, set()).add(name)
+        found = set(acting)
+        while acting:
+            for importer in importers.get(acting.pop(), set()) - found:
+                found.add(importer)
+                acting.append(importer)
+        return found
