@@ -7,7 +7,7 @@ SOURCES := flowc components runners templates
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt schema bench lock upgrade clean distclean
+.PHONY: help setup demo test check fmt docs schema bench lock upgrade clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: setup ## Check format, lint, types and import layers
 fmt: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
+
+docs: setup ## Write docs/diagnostics again, from the pages of the codes
+	@$(BIN)/python -c 'from pathlib import Path; from flowc.check.markdown import write_documents; write_documents(Path("docs/diagnostics"))'
 
 schema: setup ## Publish the IR's JSON Schema again, in docs/ir-schema.json
 	@$(BIN)/python -c 'import json; from flowc.ir.json import json_schema; print(json.dumps(json_schema(), indent=2))' > docs/ir-schema.json

@@ -1,28 +1,74 @@
-"""The diagnostic codes of the graph and of types, each with what it means. Notebooks' codes are beside theirs."""
+"""Every diagnostic code with its page: what it means, why it matters, what to do, and an example of each.
+
+The pages stand beside the rules, as TOML in the folder `pages` of each layer that finds something; a file is a
+family. `docs/diagnostics/` is written from them, and each example is a test.
+"""
 
 from __future__ import annotations
 
-CODES: dict[str, str] = {
-    "FC001": "the file is not JSON, or not UTF-8",
-    "FC002": "the JSON is not a compiled pipeline",
-    "FC003": "the pipeline was compiled for another version of the IR",
-    "FC030": "the file is not valid Python",
-    "FC031": "importing the file failed",
-    "FC100": "why one task needs another (said by --explain only)",
-    "FC101": "an input reads a task or an output that is not there",
-    "FC102": "tasks wait for each other in a circle",
-    "FC103": "an input has no value",
-    "FC104": "two things have the same name",
-    "FC105": "a call gives a component an input that it does not have",
-    "FC106": "an input reads a parameter that is not there",
-    "FC107": "a task is ordered after something that is not a task",
-    "FC108": "a task's component is not there",
-    "FC109": "a parameter has no value",
-    "FC110": "a future is used as a value",
-    "FC111": "a function can't be found by name",
-    "FC112": "a pipeline returns something that no component made",
-    "FC301": "a value or an output is not of the type that an input takes",
-    "FC302": "a parameter's default is not of its type",
-    "FC303": "a signature can't be a component's",
-    "FC401": "a task asks for more than the runner has",
-}
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final
+
+from flowc.diagnostics import Severity
+from flowc.errors import UsageError, did_you_mean
+from flowc.frozen import Frozen
+
+_LAYERS: Final = ("ir", "python", "notebook", "check", "emit")
+
+
+class CodePage(Frozen):
+    """What there is to say of a code. `also` are severities that it has besides its own, where a rule decides.
+
+    `bad` and `good` are files by name, the one to compile last; `command` is what finds the code in the bad one.
+    `unshown` says why there is no example.
+    """
+
+    code: str
+    title: str
+    why: str
+    fix: str
+    severity: Severity = "error"
+    also: tuple[Severity, ...] = ()
+    command: str = "check"
+    bad: Mapping[str, str] = {}
+    good: Mapping[str, str] = {}
+    unshown: str | None = None
+
+    @property
+    def only_error(self) -> bool:
+        """Whether nothing of this code leaves a run possible, so that it can't be lowered or ignored."""
+        return {self.severity, *self.also} == {"error"}
+
+
+@lru_cache(maxsize=1)
+def code_pages() -> Mapping[str, CodePage]:
+    """Return the pages of all codes, in the order of the codes."""
+    found: dict[str, CodePage] = {}
+    for layer in _LAYERS:
+        for family in sorted((files("flowc") / layer / "pages").iterdir(), key=lambda file: file.name):
+            table: dict[str, Any] = tomllib.loads(family.read_text(encoding="utf-8"))
+            for code, page in table.items():
+                if code in found:
+                    raise ValueError(f"{code} has two pages, the second in {family}")
+                found[code] = CodePage.model_validate({"code": code, **page})
+    return dict(sorted(found.items()))
+
+
+def page_of(code: str) -> CodePage:
+    """Return a code's page, however its letters are written. Raises UsageError where there is no such code."""
+    pages = code_pages()
+    wanted = code.strip().upper()
+    if wanted not in pages:
+        raise UsageError(f"there is no code '{code}'", hint=near_codes(wanted, pages))
+    return pages[wanted]
+
+
+def near_codes(code: str, known: Iterable[str]) -> str:
+    """Return a hint for a code that is not there: the closest one, or the family that it would be in."""
+    known = list(known)
+    family = [each for each in known if len(code) >= 3 and each.startswith(code[:3])]
+    close = did_you_mean(code, family or known)
+    return close or "the codes are in docs/diagnostics/README.md"

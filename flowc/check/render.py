@@ -1,80 +1,104 @@
-"""Diagnostics as people and programs read them."""
+"""Diagnostics as people and programs read them: text as a compiler prints it, and JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
-from flowc.diagnostics import Diagnostic, Source
+from flowc.check.codes import code_pages
+from flowc.check.excerpt import Mark, Paint, escaped, excerpt
+from flowc.check.sources import Located, Sources
+from flowc.diagnostics import Diagnostic, Related, Severity
 
-Excerpt = Callable[[Source], str | None]
+_SEVERITIES: Final[dict[Severity, str]] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+_STYLES: Final = {"margin": "bold blue", "secondary": "bold blue", "strong": "bold", "hint": "bold green"}
 
 
-def render_text(diagnostics: Sequence[Diagnostic], excerpt: Excerpt) -> str:
-    """Return the diagnostics as text, one block each: code, place, the line with a caret, related places, hint.
+def render_text(diagnostics: Sequence[Diagnostic], sources: Sources, *, color: bool = False) -> str:
+    """Return the diagnostics as text, a block each: code, the lines with what is meant underlined, hint.
 
-    `excerpt` gives the source line of a place, or None where it can't be had; see `excerpt_from`.
+    Below them stands how many there are, and how to read more.
     """
-    return "\n\n".join("\n".join(_block(diagnostic, excerpt)) for diagnostic in diagnostics)
+    blocks = ["\n".join(_block(diagnostic, sources, color)) for diagnostic in diagnostics]
+    return "\n\n".join((*blocks, "\n".join(_summary(diagnostics, color))))
 
 
-def _block(diagnostic: Diagnostic, excerpt: Excerpt) -> Iterator[str]:
-    yield f"{diagnostic.severity}[{diagnostic.code}] {diagnostic.message}"
-    if diagnostic.source is not None:
-        yield from _place(diagnostic.source, excerpt)
-    for related in diagnostic.related:
-        yield f"  note: {related.message}"
-        yield from _place(related.source, excerpt)
+def _block(diagnostic: Diagnostic, sources: Sources, color: bool) -> Iterator[str]:
+    paint = _painter(diagnostic.severity, color)
+    head = paint(f"{diagnostic.severity}[{diagnostic.code}]", "primary")
+    yield f"{head} {paint(_indented(diagnostic.message), 'strong')}"
+    located = sources.locate(diagnostic.source) if diagnostic.source else None
+    related = [(each, sources.locate(each.source)) for each in diagnostic.related]
+    places = [place for place in (located, *(place for _, place in related)) if place]
+    gutter = max((len(str(place.span.end_line)) for place in places), default=1)
+    if located:
+        others = [(each, place) for each, place in related if place and place.unit == located.unit]
+        marks = [Mark(located.span, primary=True), *_marks(others)]
+        yield from _excerpt("-->", located, marks, gutter, paint)
+    elif diagnostic.source:
+        yield f"{' ' * gutter}{paint('-->', 'margin')} {escaped(str(diagnostic.source))}"
+    yield from _elsewhere(located, related, gutter, paint)
     if diagnostic.hint:
-        yield f"  hint: {diagnostic.hint}"
+        yield f"{' ' * gutter} {paint('=', 'margin')} {paint('hint:', 'hint')} {_indented(diagnostic.hint)}"
 
 
-def _place(source: Source, excerpt: Excerpt) -> Iterator[str]:
-    yield f"  --> {source}"
-    line = excerpt(source)
-    if line is None or source.line is None:
+def _elsewhere(
+    first: Located | None, related: list[tuple[Related, Located | None]], gutter: int, paint: Paint
+) -> Iterator[str]:
+    """Return the related places that stand in other files or cells, those of one in one excerpt."""
+    units: dict[tuple[str, int | None], list[tuple[Related, Located]]] = {}
+    for each, place in related:
+        if place is None:
+            where = escaped(str(each.source))
+            yield f"{' ' * gutter} {paint('=', 'margin')} note: {_indented(each.message)}: {where}"
+        elif first is None or place.unit != first.unit:
+            units.setdefault(place.unit, []).append((each, place))
+    for pairs in units.values():
+        yield from _excerpt(":::", pairs[0][1], _marks(pairs), gutter, paint)
+
+
+def _marks(pairs: Iterable[tuple[Related, Located]]) -> list[Mark]:
+    return [Mark(place.span, each.message) for each, place in pairs]
+
+
+def _excerpt(arrow: str, place: Located, marks: list[Mark], gutter: int, paint: Paint) -> Iterator[str]:
+    yield f"{' ' * gutter}{paint(arrow, 'margin')} {escaped(place.shown)}"
+    yield from excerpt(place.lines, marks, gutter, paint)
+
+
+def _summary(diagnostics: Sequence[Diagnostic], color: bool) -> Iterator[str]:
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
+    worst = next((severity for severity in _SEVERITIES if counts[severity]), None)
+    if worst is None:
         return
-    margin = " " * len(str(source.line))
-    yield f"   {margin} |"
-    yield f"   {source.line} | {line}"
-    if source.column is not None:
-        same_line = source.end_line in (None, source.line)
-        end = source.end_column if same_line and source.end_column else len(line) + 1
-        width = max(1, min(end, len(line) + 1) - source.column)
-        yield f"   {margin} | {' ' * (source.column - 1)}{'^' * width}"
+    said = (f"{count} {name}{'s' * (count > 1)}" for name in _SEVERITIES if (count := counts[name]))
+    yield _painter(worst, color)(", ".join(said), "primary")
+    codes = sorted({diagnostic.code for diagnostic in diagnostics if diagnostic.code in code_pages()})
+    if len(codes) == 1:
+        yield f"'flowc explain {codes[0]}' says more"
+    elif codes:
+        yield f"'flowc explain {codes[0]}' says more, and so of {', '.join(codes[1:])}"
+
+
+def _indented(text: str) -> str:
+    """Return a text of possibly several lines so that they stand below each other in a block."""
+    return "\n    ".join(map(escaped, text.splitlines()))
+
+
+def _painter(severity: Severity, color: bool) -> Paint:
+    if not color:
+        return lambda text, _: text
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    styles = {name: Style.parse(style) for name, style in _STYLES.items()}
+    styles["primary"] = Style.parse(_SEVERITIES[severity])
+    return lambda text, style: styles[style].render(text, color_system=ColorSystem.STANDARD)
 
 
 def render_json(diagnostics: Sequence[Diagnostic]) -> str:
     """Return the diagnostics as a JSON array."""
     items: list[dict[str, Any]] = [d.model_dump(mode="json", exclude_none=True) for d in diagnostics]
     return json.dumps(items, indent=2, ensure_ascii=False)
-
-
-def excerpt_from(root: Path) -> Excerpt:
-    """Return an excerpt function that reads files below `root`, notebooks' cells included."""
-    return partial(_line_of, root, {})
-
-
-def _line_of(root: Path, cache: dict[Path, list[Any]], source: Source) -> str | None:
-    if source.line is None:
-        return None
-    path = root / source.file
-    if path not in cache:
-        cache[path] = _texts(path)
-    index = source.cell or 0
-    lines = cache[path][index].splitlines() if index < len(cache[path]) else []
-    return str(lines[source.line - 1]) if source.line <= len(lines) else None
-
-
-def _texts(path: Path) -> list[str]:
-    """Return a notebook's cells, or a file's whole text as the only one; nothing where it can't be read."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix != ".ipynb":
-            return [text]
-        return ["".join(cell.get("source", "")) for cell in json.loads(text).get("cells", [])]
-    except (OSError, ValueError, AttributeError):
-        return []  # an excerpt is a courtesy: the diagnostic itself stands without it

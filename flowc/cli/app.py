@@ -13,13 +13,14 @@ import click
 
 import flowc
 from flowc.cli.failure import report
-from flowc.cli.output import note, write_out
+from flowc.cli.output import color_wanted, note, write_out
 from flowc.cli.root import root_of
 
 # Where each command lives and what `flowc --help` says of it, known without importing the command.
 _COMMANDS = {
     "run": ("flowc.cli.run", "Run a pipeline; its parameters are options."),
-    "check": ("flowc.cli.compile", "Say what is wrong with a pipeline, without running it."),
+    "check": ("flowc.cli.check", "Say what is wrong with a pipeline, without running it."),
+    "explain": ("flowc.cli.explain", "Say what a diagnostic code means, and what to do."),
     "compile": ("flowc.cli.compile", "Write a pipeline's IR as JSON."),
     "graph": ("flowc.cli.compile", "Draw a pipeline as Mermaid or as text."),
     "suggest": ("flowc.cli.suggest", "Suggest steps for a notebook that has no tags."),
@@ -81,7 +82,7 @@ def run_command(args: Sequence[str]) -> int:
 def _exit_code(args: Sequence[str]) -> int:
     ctx = None
     try:
-        with application.make_context("flowc", list(args), color=_color()) as ctx:
+        with application.make_context("flowc", list(args), color=color_wanted()) as ctx:
             application.invoke(ctx)
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -93,11 +94,6 @@ def _exit_code(args: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  # a bug is reported with where to read its traceback
         return report(error, root_of(ctx))
     return 0
-
-
-def _color() -> bool | None:
-    """Return False where the user wants no colours (no-color.org); else None, and click looks for a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
 
 
 def _discard_unwritten() -> None:

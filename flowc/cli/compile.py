@@ -1,4 +1,4 @@
-"""`flowc check`, `flowc compile` and `flowc graph`: what can be known of a pipeline without running it."""
+"""`flowc compile` and `flowc graph`: a pipeline in other forms."""
 
 from __future__ import annotations
 
@@ -8,42 +8,15 @@ from pathlib import Path
 import click
 
 from flowc import __version__, api
-from flowc.check.render import excerpt_from, render_json, render_text
+from flowc.cli.diagnostics import say_diagnostics
 from flowc.cli.output import note, write_bytes, write_out
 from flowc.cli.root import root_of
-from flowc.cli.targets import checked_target, compiled_target
-from flowc.diagnostics import Diagnostic
+from flowc.cli.targets import checked_target
 from flowc.emit.kfp import DEFAULT_IMAGE, to_kfp
 from flowc.emit.mermaid import to_mermaid
 from flowc.emit.text import to_text
-from flowc.errors import CompileError, UsageError
+from flowc.errors import UsageError
 from flowc.ir.json import dump_pipeline
-
-
-@click.command("check")
-@click.argument("target")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to write it."
-)
-@click.option("--explain", is_flag=True, help="Say also why each edge is there.")
-@click.pass_context
-def check_command(ctx: click.Context, target: str, form: str, explain: bool) -> None:
-    """Say all that is wrong with the pipeline TARGET. The exit code is 3 where something is."""
-    diagnostics: tuple[Diagnostic, ...]
-    try:
-        compiled = compiled_target(ctx, target)
-        diagnostics, exit_code = api.check(compiled).diagnostics, 0
-        if explain:
-            diagnostics += api.explain(compiled)
-    except CompileError as error:
-        diagnostics, exit_code = error.diagnostics, error.exit_code
-    if form == "json":
-        write_bytes(render_json(diagnostics) + "\n")
-    elif diagnostics:
-        write_out(render_text(diagnostics, excerpt_from(root_of(ctx))))
-    else:
-        note(f"{target}: nothing to complain about")
-    ctx.exit(exit_code)
 
 
 @click.command("compile")
@@ -95,7 +68,7 @@ def _python_text(ctx: click.Context, compiled: api.Compiled, output: Path | None
         home = Home(folder, frozenset(beside) - {output.stem})
     module = to_python(compiled.pipeline, home)
     if module.diagnostics:
-        note(render_text(module.diagnostics, excerpt_from(root_of(ctx))))
+        say_diagnostics(module.diagnostics, root_of(ctx))
     return module.text
 
 

@@ -47,9 +47,9 @@ def say_error(message: str, hint: str | None) -> None:
 
 
 def _say_diagnostics(error: CompileError, root: Path) -> None:
-    from flowc.check.render import excerpt_from, render_text  # not on the way to `flowc --help`
+    from flowc.cli.diagnostics import say_diagnostics  # not on the way to `flowc --help`
 
-    note(render_text(error.diagnostics, excerpt_from(root)))
+    say_diagnostics(error.diagnostics, root)
 
 
 def _refusal(error: OSError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,9 +13,17 @@ import click
 json_option = click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
 
 
+def color_wanted() -> bool | None:
+    """Return what the user says of colours (no-color.org, force-color.org); None leaves it to click, which colours
+    on terminals only."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
+
+
 def write_out(text: str) -> None:
     """Write a part of the result to stdout, with a line end."""
-    click.echo(text)
+    click.echo(text, color=color_wanted())
 
 
 def write_json(value: Any) -> None:
@@ -40,7 +49,7 @@ def write_bytes(text: str) -> None:
 
 def note(text: str) -> None:
     """Write a line to stderr."""
-    click.echo(text, err=True)
+    click.echo(text, err=True, color=color_wanted())
 
 
 def columns(rows: Iterable[Sequence[str]], indent: str = "") -> Iterator[str]:

@@ -117,7 +117,7 @@ def _cell_as_json(cell: CellProposal) -> dict[str, Any]:
 
 
 def _say_diagnostics(suggestion: Suggestion, root: Path) -> None:
-    from flowc.check.render import excerpt_from, render_text
+    from flowc.cli.diagnostics import say_diagnostics
 
     if suggestion.diagnostics:
-        note(render_text(suggestion.diagnostics, excerpt_from(root)))
+        say_diagnostics(suggestion.diagnostics, root)

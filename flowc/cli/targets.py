@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from flowc import api
-from flowc.check.render import excerpt_from, render_text
-from flowc.cli.output import note
+from flowc.cli.diagnostics import say_diagnostics
 from flowc.cli.root import set_root
 
 
@@ -30,5 +29,5 @@ def checked_target(ctx: click.Context, text: str) -> api.Compiled:
     compiled = compiled_target(ctx, text)
     checked = api.check(compiled)
     if checked.diagnostics:
-        note(render_text(checked.diagnostics, excerpt_from(compiled.root)))
+        say_diagnostics(checked.diagnostics, compiled.root)
     return compiled

@@ -1,4 +1,4 @@
-"""The diagnostic codes of writing pipelines in other forms, each with what it means."""
+"""The diagnostic codes of writing pipelines in other forms; what they mean is in `pages/forms.toml`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,3 @@ from typing import Final
 
 PYTHON: Final = "FC601"
 KUBEFLOW: Final = "FC602"
-
-CODES: Final[dict[str, str]] = {
-    PYTHON: "code of a notebook that has no form in a Python module that certainly means the same",
-    KUBEFLOW: "something that Kubeflow Pipelines has no form for",
-}

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from flowc.diagnostics import Diagnostic, Source
 from flowc.errors import CompileError, NotFoundError
 from flowc.ir.model import IR_VERSION, Pipeline
+from flowc.project import find_root, relative_to_root
 
 
 def dump_pipeline(pipeline: Pipeline) -> str:
@@ -24,21 +25,22 @@ def load_pipeline(path: Path) -> Pipeline:
 
     Raises NotFoundError where the file is missing, CompileError with FC001 to FC003 where it is not valid IR.
     """
+    shown = Path(relative_to_root(path, find_root(path)))
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotFoundError(f"no such file: {path}") from None
     except UnicodeDecodeError as error:
-        raise _refused("FC001", f"not UTF-8: {error.reason} at byte {error.start}", path) from error
+        raise _refused("FC001", f"not UTF-8: {error.reason} at byte {error.start}", shown) from error
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        source = Source(file=str(path), line=error.lineno, column=error.colno)
+        source = Source(file=str(shown), line=error.lineno, column=error.colno)
         message = f"not JSON: {error.msg}"
         raise CompileError([Diagnostic(code="FC001", message=message, source=source)]) from error
     except RecursionError as error:
-        raise _refused("FC001", "not JSON that can be read: nested too deeply", path) from error
-    return parse_pipeline(data, path)
+        raise _refused("FC001", "not JSON that can be read: nested too deeply", shown) from error
+    return parse_pipeline(data, shown)
 
 
 def parse_pipeline(data: Any, path: Path) -> Pipeline:

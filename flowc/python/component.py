@@ -7,9 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
+from flowc.diagnostics import Diagnostic
+from flowc.errors import CompileError, UsageError
 from flowc.ir import Component, Policy, PythonCode, Resources
-from flowc.python.options import ComponentOptions, TaskOptions, policy_from, resources_from
-from flowc.python.places import definition
+from flowc.python.options import ComponentOptions, TaskOptions, policy_from, refuse_unknown, resources_from
+from flowc.python.places import caller, definition
 from flowc.python.signature import input_ports, output_ports
 from flowc.python.tracing import current_trace
 from flowc.types.names import ref_of
@@ -29,8 +31,7 @@ class ComponentFunction(Generic[P, R]):
         self.name = options.get("name", function.__name__)
         self.task_name: str | None = None
         self.role = options.get("role")
-        self.resources = resources_from(options, Resources())
-        self.policy = policy_from(options, Policy())
+        self.resources, self.policy = _needs(options, ComponentOptions, Resources(), Policy())
         functools.update_wrapper(self, function)
 
     @functools.cached_property
@@ -50,12 +51,14 @@ class ComponentFunction(Generic[P, R]):
         )
 
     def options(self, **options: Unpack[TaskOptions]) -> Self:
-        """Return the same component with other resources, policy or task name, for one call."""
+        """Return the same component with other resources, policy or task name, for one call.
+
+        Raises CompileError (FC402) for options that make no sense.
+        """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.task_name = options.get("name", self.task_name)
-        other.resources = resources_from(options, self.resources)
-        other.policy = policy_from(options, self.policy)
+        other.resources, other.policy = _needs(options, TaskOptions, self.resources, self.policy)
         return other
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -69,6 +72,18 @@ class ComponentFunction(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<component '{self.name}'>"
+
+
+def _needs(
+    options: TaskOptions, kind: type[TaskOptions], resources: Resources, policy: Policy
+) -> tuple[Resources, Policy]:
+    """Return what the options make of these; CompileError (FC402) at the user's line where they make no sense."""
+    try:
+        refuse_unknown(options, kind.__annotations__)
+        return resources_from(options, resources), policy_from(options, policy)
+    except UsageError as error:
+        problem = Diagnostic(code="FC402", message=error.message, source=caller(), hint=error.hint)
+        raise CompileError([problem]) from error
 
 
 @overload

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypedDict
+from collections.abc import Iterable
+from typing import Any, TypedDict, get_args
 
-from flowc.errors import UsageError
+from flowc.errors import UsageError, did_you_mean
 from flowc.ir import Policy, Resources, Role
 
 _MEMORY = {
@@ -37,6 +38,32 @@ class TaskOptions(TypedDict, total=False):
 
 class ComponentOptions(TaskOptions, total=False):
     role: Role
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "cpus": (int, float),
+    "gpus": (int,),
+    "processes": (int,),
+    "retries": (int,),
+    "cache": (bool,),
+}
+
+
+def refuse_unknown(options: TaskOptions, known: Iterable[str]) -> None:
+    """Raise UsageError for an option that is not `known`, or one whose value is of a wrong kind."""
+    known = list(known)
+    for key, value in options.items():
+        if key not in known:
+            hint = did_you_mean(key, known) or f"the options are: {', '.join(known)}"
+            raise UsageError(f"there is no option '{key}'", hint=hint)
+        kinds = _KINDS.get(key)
+        if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            raise UsageError(f"{key}={value!r} is not of type {names}")
+        if key == "role" and value not in get_args(Role):
+            hint = did_you_mean(str(value), get_args(Role)) or f"the roles are: {', '.join(get_args(Role))}"
+            raise UsageError(f"there is no role {value!r}", hint=hint)
 
 
 def resources_from(options: TaskOptions, ground: Resources) -> Resources:

@@ -7,11 +7,9 @@ import random
 import pytest
 
 from flowc.check import check_pipeline
-from flowc.check.codes import CODES
+from flowc.check.codes import code_pages
 from flowc.check.edges import edge_notes
-from flowc.check.render import render_json, render_text
-from flowc.diagnostics import Diagnostic, Related, Source
-from flowc.emit.codes import CODES as EMIT_CODES
+from flowc.diagnostics import Diagnostic, Source
 from flowc.errors import CompileError
 from flowc.ir import (
     Binding,
@@ -27,7 +25,6 @@ from flowc.ir import (
     PythonCode,
     Task,
 )
-from flowc.notebook.codes import CODES as NOTEBOOK_CODES
 from flowc.types.model import CallableType, ScalarType, Type, UnionType
 
 INT, STR, FLOAT = (ScalarType(name=name) for name in ("int", "str", "float"))
@@ -158,12 +155,7 @@ def test_each_fault_is_found(wrong: Pipeline, expected: list[tuple[str, str]]) -
     assert [d.code for d in found] == [code for code, _ in expected]
     for diagnostic, (_, says) in zip(found, expected, strict=True):
         assert says in diagnostic.message
-        assert diagnostic.code in CODES
-
-
-def test_no_code_means_two_things() -> None:
-    tables = [CODES, NOTEBOOK_CODES, EMIT_CODES]
-    assert len(set().union(*tables)) == sum(map(len, tables))
+        assert diagnostic.code in code_pages()
 
 
 def test_each_edge_is_explained() -> None:
@@ -200,32 +192,6 @@ def test_a_chain_longer_than_the_stack_is_checked() -> None:
     ]
     random.Random(0).shuffle(tasks)
     assert [t.name for t in check_pipeline(pipeline(*tasks)).ordered] == [f"t{n}" for n in range(5000)]
-
-
-def test_text_shows_the_line_the_caret_and_both_places() -> None:
-    diagnostic = Diagnostic(
-        code="FC301",
-        message="a float is not an int",
-        source=Source(file="taxi.py", line=7, column=5, end_line=7, end_column=9),
-        hint="round it",
-        related=(
-            Related(message="declared here", source=Source(file="nb.ipynb", cell=3, cell_id="f2", line=1)),
-        ),
-    )
-    lines = {"taxi.py": "x = call(y)", "nb.ipynb": "def f(): ..."}
-    assert render_text([diagnostic], lambda source: lines[source.file]).splitlines() == [
-        "error[FC301] a float is not an int",
-        "  --> taxi.py:7:5",
-        "     |",
-        "   7 | x = call(y)",
-        "     |     ^^^^",
-        "  note: declared here",
-        "  --> nb.ipynb cell 3 (id f2) line 1",
-        "     |",
-        "   1 | def f(): ...",
-        "  hint: round it",
-    ]
-    assert '"code": "FC301"' in render_json([diagnostic])
 
 
 def test_a_function_or_none_fits_an_optional_callable() -> None:

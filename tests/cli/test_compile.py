@@ -20,7 +20,7 @@ def test_check_finds_everything(flowc: Flowc) -> None:
     shown = flowc("check", f"{TWO}::wrong")
     assert (shown.code, shown.err) == (3, "")
     assert "  --> tests/cli/samples/two.py:23" in shown.out
-    assert "   23 |     text(number())" in shown.out
+    assert "23 |     text(number())\n   |     ^^^^^^^^^^^^^^\n" in shown.out
 
 
 def test_check_of_a_sound_pipeline_is_quiet(flowc: Flowc) -> None:

@@ -1,0 +1,191 @@
+"""What the user wrote, at the places that diagnostics name: in Python files, in notebooks' cells, in JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from flowc.check.json_places import keys_of, locate
+from flowc.diagnostics import Source
+from flowc.errors import CompileError, NotFoundError
+
+_MARKER = re.compile(r"# %%")
+_TOKEN = re.compile(r"(?:async\s+)?(?:def|class)\s+\w+|\w+|.")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text. All count from 1, columns in characters; `end_column` is that behind the last one."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A place with the lines that its numbers count in; `shown` is how people read it.
+
+    Places of the same `unit` stand in one excerpt. `whole` says that no column is known: the line is what is meant.
+    """
+
+    unit: tuple[str, int | None]
+    shown: str
+    lines: Sequence[str]
+    span: Span
+    whole: bool = False
+
+
+class Sources:
+    """The files below a project's root, read when a place in them is asked for.
+
+    An excerpt is a courtesy: where a file can't be read, its places are None, and the diagnostic stands without.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._texts: dict[str, str | None] = {}
+        self._cells: dict[str, Mapping[int, str]] = {}
+
+    def locate(self, source: Source) -> Located | None:
+        """Return a place with the lines around it."""
+        if source.cell is not None and source.line is not None:
+            return self._in_cell(source, source.cell, source.line)
+        text = self.text(source.file)
+        if text is None:
+            return None
+        if source.path is not None and source.line is None:
+            return _in_json(source, text)
+        if source.line is None:
+            return None
+        return _at(source, (source.file, None), str(source), text.splitlines())
+
+    def physical(self, source: Source) -> Span | None:
+        """Return where the place is in the file itself: for a notebook, in its JSON."""
+        if source.cell is None or not source.file.endswith(".ipynb"):
+            place = self.locate(source)
+            return place.span if place else None
+        text = self.text(source.file)
+        found = _cell_line(text, source.cell, source.line) if text else None
+        if found is None or text is None:
+            return None
+        line = text.count("\n", 0, found) + 1
+        return Span(line, 1, line, len(text.splitlines()[line - 1]) + 1)
+
+    def text(self, file: str) -> str | None:
+        """Return a file's text, or None where it can't be read."""
+        if file not in self._texts:
+            try:
+                self._texts[file] = (self._root / file).read_text(encoding="utf-8-sig")
+            except (OSError, ValueError):
+                self._texts[file] = None
+        return self._texts[file]
+
+    def cells(self, file: str) -> Mapping[int, str]:
+        """Return a notebook's cells, or nothing where it can't be read."""
+        if file not in self._cells:
+            self._cells[file] = self._read_cells(file)
+        return self._cells[file]
+
+    def _read_cells(self, file: str) -> Mapping[int, str]:
+        from flowc.notebook.reader import read_notebook
+
+        try:
+            return {cell.index: cell.source for cell in read_notebook(self._root / file, self._root).cells}
+        except (CompileError, NotFoundError):
+            return _raw_cells(self.text(file) or "")
+
+    def _in_cell(self, source: Source, cell: int, line: int) -> Located | None:
+        lines = self.cells(source.file).get(cell, "").splitlines()
+        if line > len(lines):
+            return None
+        if not source.file.endswith(".ipynb"):
+            text = (self.text(source.file) or "").splitlines()
+            start = cell_start(text, cell)
+            # Only what certainly is the cell's line: jupytext takes comment signs off magics, for one.
+            if start is not None and text[start + line - 1 : start + line] == [lines[line - 1]]:
+                moved = replace_lines(source, start)
+                return _at(moved, (source.file, None), f"{moved} (cell {cell})", text)
+        return _at(source, (source.file, cell), str(source), lines)
+
+
+def replace_lines(source: Source, start: int) -> Source:
+    """Return a place of a cell as one of its file, in which the cell begins behind `start` lines."""
+    end = None if source.end_line is None else source.end_line + start
+    moved = {"cell": None, "cell_id": None, "line": (source.line or 1) + start, "end_line": end}
+    return source.model_copy(update=moved)
+
+
+def cell_start(lines: Sequence[str], cell: int) -> int | None:
+    """Return how many lines of a percent-format notebook stand above a cell's own, or None where it is not there."""
+    markers = [number for number, line in enumerate(lines) if _MARKER.match(line)]
+    first = 0
+    if lines and lines[0].strip() == "# ---":  # jupytext's header
+        first = next((number + 1 for number, line in enumerate(lines[1:], 1) if line.strip() == "# ---"), 0)
+    above = range(first, markers[0] if markers else len(lines))
+    unmarked = next(([number] for number in above if lines[number].strip()), [])
+    starts = [*unmarked, *(number + 1 for number in markers)]
+    return starts[cell] if cell < len(starts) else None
+
+
+def _at(source: Source, unit: tuple[str, int | None], shown: str, lines: Sequence[str]) -> Located | None:
+    line = source.line or 1
+    if line > len(lines):
+        return None
+    whole = source.column is None
+    text = lines[line - 1]
+    column = source.column or len(text) - len(text.lstrip()) + 1
+    end_line, end_column = source.end_line or line, source.end_column
+    if end_column is None:
+        token = _TOKEN.match(text, column - 1)
+        end_column = len(text) + 1 if whole else token.end() + 1 if token else column + 1
+        end_line = line
+    if end_line > len(lines):
+        end_line, end_column = line, len(text) + 1
+    return Located(unit, shown, lines, Span(line, column, end_line, end_column), whole)
+
+
+def _in_json(source: Source, text: str) -> Located | None:
+    found = locate(text, keys_of(source.path or ""))
+    if found is None:
+        return None
+    (line, column), (end_line, end_column) = (_position(text, offset) for offset in found)
+    span = Span(line, column, end_line, end_column)
+    shown = f"{source.file}:{line}:{column} at {source.path}"
+    return Located((source.file, None), shown, text.splitlines(), span)
+
+
+def _position(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def _cell_line(text: str, cell: int, line: int | None) -> int | None:
+    """Return where in a notebook's JSON a line of a cell stands; the cell itself for no line."""
+    found = locate(text, ("cells", cell))
+    if found is None or line is None:
+        return found[0] if found else None
+    try:
+        written = json.loads(text[slice(*found)]).get("source", "")
+    except (ValueError, AttributeError):
+        return found[0]
+    place: tuple[str | int, ...] = ("cells", cell, "source")
+    if isinstance(written, list) and written:
+        ends = accumulate(str(part).count("\n") for part in written)
+        place = (*place, next((number for number, end in enumerate(ends) if end >= line), len(written) - 1))
+    inner = locate(text, place)
+    return inner[0] if inner else found[0]
+
+
+def _raw_cells(text: str) -> Mapping[int, str]:
+    """Return the cells of a notebook that has something wrong with it, as far as they can be read."""
+    try:
+        found: Any = json.loads(text)["cells"]
+        return {index: "".join(cell["source"]) for index, cell in enumerate(found)}
+    except (ValueError, LookupError, TypeError):
+        return {}
