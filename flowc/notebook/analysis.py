@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from flowc.notebook.dataflow import CellWalker, RegionKey, last_mentions
 from flowc.notebook.effects import effects_table
@@ -80,9 +80,10 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})
     views = any(_may_make_views(node) for cell in cells for node in ast.walk(cell.plain.tree))
+    table = replace(effects_table(), own=frozenset(_own_methods(cells)))
     entangled: frozenset[RegionKey] = frozenset()
     for _ in range(_MOST_ROUNDS):
-        walker = CellWalker(effects_table(), codes, entangled, mentions, star_names, views)
+        walker = CellWalker(table, codes, entangled, mentions, star_names, views)
         result = _Round(walker, cells, parameters).walk()
         hazards = walker.keys(walker.marks.hazards | _compared(result))
         if hazards <= entangled:
@@ -90,6 +91,15 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
         entangled |= hazards
     result.entangled = walker.entangled
     return result
+
+
+def _own_methods(cells: Iterable[TaggedCell]) -> Iterator[str]:
+    for cell in cells:
+        for node in ast.walk(cell.plain.tree):
+            if isinstance(node, ast.ClassDef):
+                for part in node.body:
+                    if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+                        yield part.name
 
 
 def _may_make_views(node: ast.AST) -> bool:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from flowc.notebook.callables import Callables
 from flowc.notebook.effects import Effect
-from flowc.notebook.heap import IMMUTABLE, NO_CODE, Code, Value, joined
-from flowc.notebook.host import CONSUMED, Arguments, Host
+from flowc.notebook.heap import IMMUTABLE, NO_CODE, Code, Regions, Value, joined
+from flowc.notebook.host import CONSUMED, ITEMS, Arguments
 from flowc.notebook.lines import WRITE_FILE
-from flowc.notebook.syntax import constant_text, is_class_method, is_constant, is_static, parameter_names
+from flowc.notebook.syntax import (
+    constant_text,
+    is_class_method,
+    is_constant,
+    is_static,
+    keyword_names,
+    parameter_names,
+)
 
 _DYNAMIC = frozenset(
     ("builtins.exec", "builtins.eval", "builtins.globals", "builtins.locals", "builtins.vars")
@@ -19,7 +27,20 @@ _WRITING_IN_PLACE = frozenset(
 )
 
 
-class Calls(Host):
+_CONSTRUCTORS = ("__init__", "__post_init__", "__new__")
+# Keywords by which a call is given an object to write into.
+_WRITTEN = frozenset(("out", "file", "stream", "buf"))
+_STATEFUL = frozenset(("rng", "file"))
+
+
+# Methods of tables that take `inplace`, which may be in what is spread by `**`.
+_IN_PLACE = _WRITING_IN_PLACE.union(
+    ("drop", "dropna", "drop_duplicates", "rename", "rename_axis", "reset_index", "set_index", "set_axis"),
+    ("sort_values", "sort_index", "query", "eval"),
+)
+
+
+class Calls(Callables):
     """Walks calls."""
 
     def _of_Call(self, node: ast.Call) -> Value:
@@ -84,8 +105,9 @@ class Calls(Host):
             self.note("identity", node)
         if path == "builtins.super":
             return self.own_instance()
-        if path == "builtins.type" and len(arguments.positional) == 1:
-            return replace(IMMUTABLE, code=self.heap.codes(arguments.positional[0]))
+        special = self._call_special(path, arguments, node)
+        if special is not None:
+            return special
         effect = self.table.function(path)
         if path.startswith("flowc.notebook.lines."):
             # A `$name` of a shell line may be the shell's own: as in a `try`, it need not be defined.
@@ -96,6 +118,31 @@ class Calls(Host):
             returned = self._run_callbacks(arguments, None, node)
             return self._affect(effect, path, None, arguments, node, returned)
         return self._affect(effect, path, None, arguments, node)
+
+    def _call_special(self, path: str, arguments: Arguments, node: ast.Call) -> Value | None:
+        """Call what is another way of writing something; return None for what is not."""
+        first = arguments.positional[0] if arguments.positional else IMMUTABLE
+        rest = arguments.positional[1:]
+        name = constant_text(node.args[1]) if len(node.args) > 1 else None
+        if path == "builtins.type" and len(arguments.positional) == 1:
+            return self.type_of(first)
+        if path == "builtins.getattr" and name is not None:
+            attribute = ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node)
+            return joined((self.attribute_as_value(first, attribute, node), *rest[1:2]))
+        if path == "operator.call" and rest:
+            return self._call_unknown(first, replace(arguments, positional=rest), node)
+        if path == "operator.methodcaller" and node.args:
+            return self.method_caller(constant_text(node.args[0]) or "", rest, node)
+        if (method := self.unbound(path)) is not None and arguments.positional:
+            given = replace(arguments, positional=arguments.positional if arguments.loose else rest)
+            return self._call_method(first, method[1], given, node)
+        return None
+
+    def type_of(self, value: Value) -> Value:
+        """Return the class of a value."""
+        if value.kind in ITEMS:
+            return Value(code=self.heap.codes(value), path=f"builtins.{value.kind}")
+        return Value(value.top, self.heap.codes(value), "type", callee=value.instance)
 
     def _call_code(
         self, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call
@@ -121,7 +168,7 @@ class Calls(Host):
         instance = self.heap.foreign(*arguments.values(), attributes)
         instance = replace(instance, code=cls.code | instance.code, instance=code)
         self.heap.link(instance.top, Value(code=cls.code))
-        for name in ("__init__", "__post_init__", "__new__"):
+        for name in _CONSTRUCTORS:
             method = code.method(name)
             if method is not None:
                 given = replace(arguments, positional=(instance, *arguments.positional))
@@ -131,6 +178,10 @@ class Calls(Host):
         return instance
 
     def _call_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
+        if receiver.kind == "type" and arguments.positional:
+            # A method got from a class: its receiver is the first that it is given.
+            receiver = arguments.positional[0]
+            arguments = replace(arguments, positional=arguments.positional[0 if arguments.loose else 1 :])
         returned = self._run_callbacks(arguments, receiver, node)
         self.call_later(name, receiver, arguments)
         results = []
@@ -168,13 +219,13 @@ class Calls(Host):
         self, callee: Value, arguments: Arguments, node: ast.Call, *, known: bool = False
     ) -> Value:
         """Call something that may be any of the functions in a value, and if not `known` also a stranger."""
-        self.call_later(None, callee, arguments)
+        put_off = self.call_later(None, callee, arguments)
         self._run_callbacks(arguments, callee, node)
         given = joined(arguments.values())
         results = []
         for code in self.heap.codes(callee):
             if not code.is_class:
-                loose = Arguments((joined((given, callee)),) * len(parameter_names(code)), loose=True)
+                loose = Arguments((joined((given, callee)),), loose=True)
                 results.append(self.run(code, callee, loose, node))
                 continue
             for name, method in code.methods.items():
@@ -185,10 +236,21 @@ class Calls(Host):
         # Only functions of the notebook: what they do has been seen.
         if known or (callee.top and callee.top <= self.heap.functions):
             return joined([*results, self._anything(values, known=True)])
-        self.note("once", node, "what is called here")
-        # As with a method that is not known: it may change what it belongs to. Arguments are guarded at run time.
-        self.change(self.heap.deep(callee.top), node, "may be changed by a call of it")
+        self.call_stranger(callee, put_off, arguments, node)
         return joined([*results, self._anything(values, known=False)])
+
+    def call_stranger(self, callee: Value, put_off: Regions, arguments: Arguments, node: ast.AST) -> None:
+        """Do what calling something may do that is no function of the notebook's, but for what was put off.
+
+        As with a method that is not known, it may change what it belongs to, and keep what it is given, which is
+        guarded at run time.
+        """
+        strange = callee.top - put_off
+        if strange <= self.heap.functions:
+            return
+        self.note("once", node, "what is called here")
+        self.change(self.heap.deep(strange), node, "may be changed by a call of it")
+        self.heap.link(strange - self.heap.functions, joined(arguments.values()))
 
     def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> Value:
         """Run the functions in the arguments, with anything that is at hand; return what they may return."""
@@ -196,17 +258,28 @@ class Calls(Host):
             code: value
             for value in arguments.values()
             for code in (self.heap.codes(value) if value.top else value.code)
-            if not code.is_class and not isinstance(code.node, ast.Call)
+            if not isinstance(code.node, ast.Call)
         }
         if not functions:
             return IMMUTABLE
         others = [value for value in arguments.values() if value.callee is None]
         everything = joined([*others, *([receiver] if receiver else [])])
         everything = joined((everything, self.heap.view(everything)))
-        return joined(
-            self.run(code, value, Arguments((everything,) * len(parameter_names(code)), loose=True), node)
-            for code, value in functions.items()
-        )
+        return joined(self._call_back(code, value, everything, node) for code, value in functions.items())
+
+    def _call_back(self, code: Code, value: Value, given: Value, node: ast.AST) -> Value:
+        """Run a function, a class or an object that can be called with something that may be any argument."""
+        if not code.is_class:
+            return self.run(code, value, Arguments((given,), loose=True), node)
+        made = value.callee is code
+        own = self.heap.fresh(given) if made else value
+        results = [own] if made else []
+        for name in _CONSTRUCTORS if made else ("__call__",):
+            if (method := code.method(name)) is not None:
+                others = (given,) * (len(parameter_names(method)) - 1)
+                named = tuple((name, given) for name in keyword_names(method))
+                results.append(self.run(method, value, Arguments((own, *others), named), node))
+        return joined(results)
 
     def _affect(
         self,
@@ -281,27 +354,42 @@ class Calls(Host):
                     self.heap.link(receiver.top, self._next(value))
         keywords = {keyword.arg: keyword.value for keyword in node.keywords}
         inplace = "inplace" in keywords and not is_constant(keywords["inplace"], False)
+        inplace = inplace or (None in keywords and short in _IN_PLACE)
         if receiver is not None and receiver.top and (effect.changes or inplace):
             regions = self.heap.deep(receiver.top) if effect.deep else receiver.top
             known = "is changed by" if effect.known or inplace else "may be changed by"
             buffers = not inplace or short in _WRITING_IN_PLACE
             self.change(regions, node, f"{known} '{short}'", buffers=buffers)
-        for position, value in enumerate(arguments.positional):
-            if not value.top:
-                continue
-            if position in effect.changed_arguments or (arguments.loose and effect.changed_arguments):
-                self.change(self.heap.deep(value.top), node, f"is changed by '{short}'")
-            elif not effect.known and receiver is None:
-                self.change(
-                    self.heap.deep(value.top), node, f"may be changed by '{short}', which is not known"
-                )
-            elif value.kind in CONSUMED and (
+        self._change_arguments(effect, short, receiver, arguments, node)
+        for value in arguments.positional:
+            if value.kind in CONSUMED and (
                 value.kind != "opaque" or name.startswith(("builtins.", "itertools."))
             ):
                 self._consume(value, node)
-        for key, value in arguments.named:
-            if value.top and (key == "out" or (not effect.known and receiver is None)):
-                self.change(self.heap.deep(value.top), node, f"may be changed by '{short}'")
+
+    def _change_arguments(
+        self, effect: Effect, short: str, receiver: Value | None, arguments: Arguments, node: ast.Call
+    ) -> None:
+        """Change what a call changes of what it is given, and what it writes into or draws from."""
+        at = (*effect.changed_arguments, *effect.out)
+        by_name = any(position >= len(arguments.positional) for position in effect.changed_arguments)
+        given = [
+            (value, position in at or (arguments.loose and bool(at)))
+            for position, value in enumerate(arguments.positional)
+        ]
+        given += [(value, key in _WRITTEN or by_name) for key, value in arguments.named]
+        uses = not effect.output and (receiver is None or receiver.kind not in ITEMS)
+        for value, changed in given:
+            if not value.top:
+                continue
+            if changed or (uses and value.kind in _STATEFUL):
+                self.change(self.heap.deep(value.top), node, f"is changed by '{short}'")
+                if effect.keeps and receiver is None:
+                    others = joined(other for other, _ in given if other is not value)
+                    self.heap.link(value.top, joined((others, self.heap.element(others))))
+            elif not effect.known and receiver is None:
+                why = f"may be changed by '{short}', which is not known"
+                self.change(self.heap.deep(value.top), node, why)
 
     def _note_open(self, node: ast.Call) -> None:
         mode = node.args[1] if len(node.args) > 1 else None

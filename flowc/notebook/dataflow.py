@@ -16,7 +16,7 @@ from typing import Any
 
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.generators import generator_name
-from flowc.notebook.heap import Code, Heap, Regions, Value, joined
+from flowc.notebook.heap import NOTHING, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
 from flowc.notebook.names import Layer, Names
@@ -461,8 +461,9 @@ class CellWalker(Walker):
     def capture(self, function: Value, code: Code) -> None:
         """Do nothing: a function of a cell has no function around it."""
 
-    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> None:
-        """Do nothing: in a cell all is known that will be."""
+    def call_later(self, _name: str | None, _receiver: Value, _arguments: Arguments) -> Regions:
+        """Put nothing off: in a cell all is known that will be."""
+        return NOTHING
 
     def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
         if code in self._calling or any(code is running for running, _ in self._running):

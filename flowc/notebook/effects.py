@@ -24,6 +24,7 @@ class Effect:
     changes: bool = False
     deep: bool = False
     changed_arguments: tuple[int, ...] = ()
+    out: tuple[int, ...] = ()
     keeps: bool = False
     once: bool = False
     process: bool = False
@@ -50,6 +51,8 @@ class EffectsTable:
 
     functions: dict[str, Effect] = field(default_factory=dict)
     methods: dict[tuple[str | None, str], Effect] = field(default_factory=dict)
+    # The names of the methods that classes of the notebook itself define.
+    own: frozenset[str] = frozenset()
 
     def function(self, path: str) -> Effect:
         """Return what calling `path` does; a module's entry counts for all that is in it."""
@@ -89,7 +92,7 @@ def _fill(table: EffectsTable, data: dict[str, Any]) -> None:
 
 def parse_effect(words: Iterable[str]) -> Effect:
     """Return the effect that a group's words say. Raises ValueError for a word that is none."""
-    said: dict[str, Any] = {"draws": (), "seeds": (), "changed_arguments": ()}
+    said: dict[str, Any] = {"draws": (), "seeds": (), "changed_arguments": (), "out": ()}
     for word in words:
         key, colon, value = word.partition(":") if "=" not in word else word.partition("=")
         if word in RESULTS:
@@ -106,6 +109,8 @@ def parse_effect(words: Iterable[str]) -> Effect:
             said["files"] = word.removesuffix("-file")
         elif key in ("draws", "seeds"):
             said[key] += (value,)
+        elif key == "out":
+            said[key] += (int(value),)
         elif key in ("kind", "stuck"):
             said[key] = value.replace("\u00a0", " ")
         else:

@@ -45,7 +45,7 @@ class Expressions(Calls):
         )
 
     def _of_Name(self, node: ast.Name) -> Value:
-        return self._name(node.id, node)
+        return self.as_value(self._name(node.id, node), node)
 
     def _of_JoinedStr(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
@@ -218,7 +218,7 @@ class Expressions(Calls):
                 self._change_part(node, value)
 
     def _of_Attribute(self, node: ast.Attribute) -> Value:
-        return self.attribute(self.value(node.value), node)
+        return self.attribute_as_value(self.value(node.value), node, node)
 
     def attribute(self, whole: Value, node: ast.Attribute) -> Value:
         if whole.path is not None:

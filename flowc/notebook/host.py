@@ -121,8 +121,11 @@ class Host(ABC):
         """Let a function hold what it takes from the functions around it."""
 
     @abstractmethod
-    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> None:
-        """Take note of a call of something from outside (its method, with a `name`) for when that is known."""
+    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> Regions:
+        """Take note of a call of something from outside (its method, with a `name`) for when that is known.
+
+        Return those regions of the receiver that this is so for.
+        """
 
     @abstractmethod
     def global_value(self, name: str, node: ast.AST) -> Value:

@@ -242,11 +242,13 @@ class FunctionWalker(Walker):
             elif name in self._code.captured:
                 self.heap.link(function.top, self._stand_in("function", ""))
 
-    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> None:
+    def call_later(self, name: str | None, receiver: Value, arguments: Arguments) -> Regions:
         outside = frozenset(self.summary.origins)
-        if receiver.top & outside:
-            key = (name, receiver.top & outside, tuple(value.top & outside for value in arguments.values()))
+        put_off = receiver.top & outside
+        if put_off:
+            key = (name, put_off, tuple(value.top & outside for value in arguments.values()))
             self.summary.calls.setdefault(key, (name, receiver, arguments))
+        return put_off
 
     def own_instance(self) -> Value:
         return replace(self._first, kind="super")
@@ -337,7 +339,7 @@ def apply(
 
 def _call_now(walker: Walker, name: str | None, receiver: Value, arguments: Arguments, node: ast.AST) -> None:
     """Do what a summary could not: call what has come from outside, as far as it is the notebook's own."""
-    walker.call_later(name, receiver, arguments)
+    put_off = walker.call_later(name, receiver, arguments)
     for code in walker.heap.codes(receiver):
         method = _method(code, name or "__call__", receiver) if code.is_class else None
         if method is not None:
@@ -346,6 +348,8 @@ def _call_now(walker: Walker, name: str | None, receiver: Value, arguments: Argu
             walker.run(method, receiver, with_self, node)
         elif name is None and not code.is_class and not isinstance(code.node, ast.Call):
             walker.run(code, receiver, arguments, node)
+    if name is None:
+        walker.call_stranger(receiver, put_off, arguments, node)
 
 
 def _method(code: Code, name: str, receiver: Value) -> Code | None:

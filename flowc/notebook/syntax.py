@@ -30,6 +30,11 @@ def parameter_names(code: Code) -> list[str]:
     return [argument.arg for argument in (*args.posonlyargs, *args.args)]
 
 
+def keyword_names(code: Code) -> list[str]:
+    args = getattr(code.node, "args", None)
+    return [argument.arg for argument in args.kwonlyargs] if isinstance(args, ast.arguments) else []
+
+
 def decorator_names(code: Code) -> set[str]:
     written = getattr(code.node, "decorator_list", [])
     return {path.rpartition(".")[2] for node in written if (path := dotted(node))}
