@@ -12,6 +12,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, Literal
 
 from flowc.python.reach.changes import MUTATORS, Change, decorators_of, executed, own_expressions
@@ -63,7 +64,6 @@ class _Pass:
         self._module = module
         self._natures: dict[str, Nature] = {}
         self._fresh: dict[str, Freshness] = {}
-        self._loads: frozenset[str] | None = None
 
     def actions(self) -> Iterator[int]:
         for index, statement in enumerate(self._module.statements):
@@ -73,7 +73,7 @@ class _Pass:
 
     def _acts(self, statement: Statement) -> bool:
         if isinstance(statement.node, ast.Import | ast.ImportFrom):
-            return self._imports_for_effect(statement)
+            return not self._unread.isdisjoint(statement.bound.imports)  # it is there for its effect
         parts: list[ast.AST] = []
         for node in executed(statement.node):
             if self._is_action(node):
@@ -87,16 +87,16 @@ class _Pass:
         uses = statement.eager_uses(parts)
         return any(self._calls(use) for use in uses.uses) or any(map(self._escapes, statement.changes))
 
-    def _imports_for_effect(self, statement: Statement) -> bool:
-        """Say whether nothing reads what is imported: it is there for what the import itself does."""
-        if self._loads is None:
-            self._loads = self._module.loads() | _exported(self._module)
-        for name, origins in statement.bound.imports.items():
-            outside = not any(self._project.is_ours(origin.module) for origin in origins)
-            effective = any(self._project.may_do_anything(origin.module) for origin in origins)
-            if name not in self._loads and outside and effective:
-                return True
-        return False
+    @cached_property
+    def _unread(self) -> frozenset[str]:
+        """The names that libraries' modules are imported by and that nothing reads."""
+        imported: set[str] = set()
+        for statement in self._module.statements:
+            if isinstance(statement.node, ast.Import | ast.ImportFrom):
+                for name, origins in statement.bound.imports.items():
+                    if any(self._project.may_do_anything(origin.module) for origin in origins):
+                        imported.add(name)
+        return self._module.unread(imported - _exported(self._module))
 
     def _is_action(self, node: ast.stmt) -> bool:
         match node:
@@ -159,7 +159,7 @@ class _Pass:
             record = not outside and self._is_imported_record(name)
             self._join(name, "library" if outside else "data" if record else "code", "no")
         for name in bound.names - imported:
-            self._join(name, self._made(statement), _freshness(statement, name))
+            self._join(name, self._made(statement), self._freshness(statement, name))
         for change in statement.changes:
             mentioned = {use.name for use in statement.eager.uses} - {change.name}
             if change.name and mentioned and self._fresh.get(change.name) == "whole":
@@ -188,31 +188,34 @@ class _Pass:
                 )
         return False
 
+    def _freshness(self, statement: Statement, name: str) -> Freshness:
+        """Say how far the object that a name is bound to is this name's alone: all of it, or but for what it holds."""
+        match statement.node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return "no" if statement.node.decorator_list else "outside"
+            case (
+                ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(target=ast.Name(), value=value)
+            ):
+                pass
+            case ast.AugAssign():
+                return "whole" if all(use.name == name for use in statement.eager.uses) else "outside"
+            case _:
+                return "no"
+        if isinstance(value, _LITERALS):
+            return "outside" if statement.eager.uses else "whole"
+        if isinstance(value, ast.Call):
+            called = getattr(value.func, "attr", "") or getattr(value.func, "id", "")
+            owner = next((use for use in statement.eager.uses if use.call is value), None)
+            own = owner is None or self._nature(owner) == "code"  # whose instances may be shared
+            if not own and (called in _STARTERS or called[:1].isupper()):
+                return "outside" if len(statement.eager.uses) > 1 else "whole"
+        return "no"
+
     def _join(self, name: str, nature: Nature, fresh: Freshness) -> None:
         order: tuple[Nature, ...] = ("library", "data", "code")
         self._natures[name] = max(self._natures.get(name, nature), nature, key=order.index)
         places: tuple[Freshness, ...] = ("whole", "outside", "no")
         self._fresh[name] = max(self._fresh.get(name, fresh), fresh, key=places.index)
-
-
-def _freshness(statement: Statement, name: str) -> Freshness:
-    """Say how far the object that a name is bound to is this name's alone: all of it, or but for what it holds."""
-    match statement.node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return "no" if statement.node.decorator_list else "outside"
-        case ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(target=ast.Name(), value=value):
-            pass
-        case ast.AugAssign():
-            return "whole" if all(use.name == name for use in statement.eager.uses) else "outside"
-        case _:
-            return "no"
-    if isinstance(value, _LITERALS):
-        return "outside" if statement.eager.uses else "whole"
-    if isinstance(value, ast.Call):
-        called = getattr(value.func, "attr", "") or getattr(value.func, "id", "")
-        if called in _STARTERS or called[:1].isupper():
-            return "outside" if len(statement.eager.uses) > 1 else "whole"
-    return "no"
 
 
 def _mentions_names(call: ast.Call) -> bool:

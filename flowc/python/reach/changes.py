@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from flowc.python.reach.bindings import children
 from flowc.python.reach.normal import Function
 
 # Methods of Python's own containers that change them and nothing else.
@@ -136,4 +137,4 @@ def _mutating_calls(expression: ast.AST) -> Iterator[ast.Call]:
             continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
             yield node
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(children(node))

@@ -125,7 +125,10 @@ def _has_plain_body(node: ast.ClassDef) -> bool:
             ):
                 if name in _OWN_WAYS or any(_last(each) not in _PLAIN_DECORATORS for each in decorators):
                     return False
-            case ast.AnnAssign(value=value) | ast.Assign(value=value):
+            case ast.AnnAssign(annotation=annotation, value=value):
+                if not (_is_plain_field(annotation) and _is_plain_field(value)):
+                    return False
+            case ast.Assign(value=value):
                 if not _is_plain_field(value):
                     return False
             case ast.Expr(value=ast.Constant()) | ast.Pass():

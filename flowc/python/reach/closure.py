@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from flowc.python.reach import outside
 from flowc.python.reach.actions import Actions
 from flowc.python.reach.bindings import absolute
-from flowc.python.reach.decorators import is_ours
+from flowc.python.reach.decorators import uses_counted
 from flowc.python.reach.module import Module, Statement
-from flowc.python.reach.normal import POLICY, Function
 from flowc.python.reach.project import Project, Target
 from flowc.python.reach.uses import Use
 
@@ -52,7 +51,7 @@ class Closure:
         self._work()
 
     def start_with(self, module: Module) -> None:
-        """Reach all statements of a module that has no file."""
+        """Reach all statements of a program: a module that nothing can import."""
         self.executed.add(module.name)
         for index in range(len(module.statements)):
             self._reach(module, index)
@@ -79,38 +78,21 @@ class Closure:
             self._waiting.append((module, index))
 
     def _go_through(self, module: Module, statement: Statement) -> None:
-        uses = statement.uses
+        uses = uses_counted(self._project, module, statement)
         for imported in uses.imports:
             self._import(imported.module, imported.name, imported.executes)
         self.texts.update(uses.texts)
         self.attributes |= uses.attributes
         if not outside.FINDING_ATTRIBUTES.isdisjoint(uses.attributes):
             self._reach_around(module)
-        skipped = self._policies(module, statement)
         for use in uses.uses:
-            if (use.name, use.line) in skipped:
-                continue
             if use.name == "__doc__":
                 self.attributes.add("__doc__")
             targets = self._project.targets_of(module, use)
             self._follow(targets, documented=use.call is None)
             for target in targets:
-                if target.kind == "library":
+                if target.kind in ("library", "missing"):
                     self._note(module, use, target.name)
-
-    def _policies(self, module: Module, statement: Statement) -> set[tuple[str, int]]:
-        """Return the names, by their lines, in options of @component that don't count."""
-        skipped: set[tuple[str, int]] = set()
-        node = statement.node
-        if not isinstance(node, Function):
-            return skipped
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and is_ours(self._project, module, decorator):
-                policies = [each.value for each in decorator.keywords if each.arg in POLICY]
-                for policy in policies:
-                    names = (each for each in ast.walk(policy) if isinstance(each, ast.Name))
-                    skipped.update((each.id, each.lineno) for each in names)
-        return skipped
 
     # -- what uses lead to
 
@@ -126,7 +108,7 @@ class Closure:
                 case "library":
                     self._distribution(target.module)
                 case "missing":
-                    self.missing.add(target.name)
+                    self.missing.add(target.module)
 
     def _name(self, target: Target, documented: bool) -> None:
         key = (target.module, target.name)
@@ -139,7 +121,7 @@ class Closure:
         for binding in self._project.bindings(module, target.name):
             if binding.star:
                 self._follow(self._project.targets(binding.star, ("__all__",)), documented=False)
-            elif binding.whole:
+            if binding.whole:
                 self._reach(module, binding.index)
 
     def _whole(self, name: str) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from flowc.python.reach.actions import Actions
 from flowc.python.reach.closure import Closure, Reading
@@ -13,6 +14,8 @@ from flowc.python.reach.digests import Digests
 from flowc.python.reach.module import Module, take_statements
 from flowc.python.reach.normal import python_version, words_digest
 from flowc.python.reach.project import Project
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +48,39 @@ class CodeReach:
         self._search_path = tuple(search_path)
         self._imported = tuple(imported)
         self._read: dict[tuple[str, str], Module] = {}
-        self._worlds: dict[tuple[str, ...], _World] = {}
+        self._world = _World(self._search_path, self._read)
         self._reached: dict[str, Reached] = {}
 
     def of(self, ref: str) -> Reached:
         """Return what a function or class reaches, named as "module:qualname"."""
         module, _, qualname = ref.partition(":")
-        key = f"{module}:{qualname.partition('.')[0]}"
+        name = qualname.partition(".")[0]
+        key = f"{module}:{name}"
         if key not in self._reached:
-            world = self._world(self._search_path)
-            closure = Closure(world.project, world.actions)
-            for name in self._imported:
-                closure.execute(name)
-            closure.start_at(module, qualname.partition(".")[0])
-            self._reached[key] = world.reached(
-                closure, extra={} if world.project.is_ours(module) else {key: "library"}
-            )
+            world = self._world
+            closure = self._closure(world)
+            closure.start_at(module, name)
+            # A library's own function is counted by its name, and with its library by the version.
+            outside = {} if world.project.is_ours(module) else {key: "library"}
+            self._reached[key] = world.reached(closure, outside)
         return self._reached[key]
 
     def of_program(self, body: Sequence[ast.stmt], name: str, folder: Path) -> Reached:
         """Return what statements reach that run by themselves, in `folder`: a notebook's step. All of them count."""
         world = _World((str(folder), *self._search_path), self._read)
-        module = Module(name, name, "", parsed=True)
+        # In brackets it is no module's name: `import train` in a step "train" is of train.py.
+        module = Module(f"<{name}>", name, "", parsed=True)
         take_statements(module, body, is_package=False, is_program=True)
-        world.project.add(module)
-        closure = Closure(world.project, world.actions)
-        for each in self._imported:
-            closure.execute(each)
+        world.project.add(module, folder)
+        closure = self._closure(world)
         closure.start_with(module)
         return world.reached(closure, program=module)
 
-    def _world(self, search_path: tuple[str, ...]) -> _World:
-        if search_path not in self._worlds:
-            self._worlds[search_path] = _World(search_path, self._read)
-        return self._worlds[search_path]
+    def _closure(self, world: _World) -> Closure:
+        closure = Closure(world.project, world.actions)
+        for name in self._imported:
+            closure.execute(name)
+        return closure
 
 
 class _World:
@@ -90,10 +92,9 @@ class _World:
         self.digests = Digests(self.project, self.actions)
 
     def reached(
-        self, closure: Closure, *, program: Module | None = None, extra: Mapping[str, str] | None = None
+        self, closure: Closure, outside: Mapping[str, str] = _NONE, program: Module | None = None
     ) -> Reached:
-        definitions = {**self.digests.of(closure, program), **(extra or {})}
-        definitions = dict(sorted(definitions.items()))
+        definitions = dict(sorted({**self.digests.of(closure, program), **outside}.items()))
         distributions = dict(sorted(closure.distributions.items()))
         return Reached(
             definitions=definitions,

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
-from flowc.python.reach.module import Module
-from flowc.python.reach.normal import Function
+from flowc.python.reach.module import Module, Statement
+from flowc.python.reach.normal import Function, without_policy
 from flowc.python.reach.project import Project, Target
+from flowc.python.reach.uses import Uses
 
 _WRAPPERS: Final = frozenset(("wraps", "functools.wraps"))
 
@@ -21,6 +22,20 @@ def is_ours(project: Project, module: Module, decorator: ast.expr) -> bool:
         and target.name.rpartition(".")[2] in ("component", "pipeline")
         for target in _targets(project, module, decorator)
     )
+
+
+def counted(project: Project, module: Module, statement: Statement) -> ast.stmt:
+    """Return a statement without what flowc alone reads of it: what a component needs, and how it is treated."""
+    node = statement.node
+    if not isinstance(node, Function) or not node.decorator_list:
+        return node
+    return without_policy(node, [each for each in node.decorator_list if is_ours(project, module, each)])
+
+
+def uses_counted(project: Project, module: Module, statement: Statement) -> Uses:
+    """Return what a statement uses, but for what flowc alone reads."""
+    node = counted(project, module, statement)
+    return statement.uses if node is statement.node else statement.uses_in([node])
 
 
 def only_wraps(project: Project, module: Module, decorator: ast.expr) -> bool:

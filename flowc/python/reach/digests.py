@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from flowc.python.reach import outside
 from flowc.python.reach.actions import Actions
 from flowc.python.reach.closure import Closure
-from flowc.python.reach.decorators import is_ours
+from flowc.python.reach.decorators import counted, is_ours
 from flowc.python.reach.module import Binding, Module
-from flowc.python.reach.normal import Function, code_digest, without_docstring, without_policy, words_digest
+from flowc.python.reach.normal import Function, code_digest, without_docstring, words_digest
 from flowc.python.reach.project import Project
 
 
@@ -28,16 +28,15 @@ class Digests:
         sources = not outside.SOURCE_READERS.isdisjoint(closure.attributes)
         found = {f"{missing}:": "missing" for missing in closure.missing}
         for (home, name), asked in closure.names.items():
-            found[f"{home}:{name}"] = self._name(home, name, documented or asked)
+            if program is None or home != program.name:
+                found[f"{home}:{name}"] = self._name(home, name, documented or asked)
         acting = self._acting(closure)
         for name in closure.executed:
             module = self._project.module(name)
             if module is None:
                 continue
             if module is program:
-                words = [
-                    self._statement(module, index, documented) for index in range(len(module.statements))
-                ]
+                words = list(self._all(module, closure, documented))
             else:
                 words = list(self._own(module, closure, acting, documented))
             if sources or not module.parsed:
@@ -62,28 +61,31 @@ class Digests:
     def _binding(self, module: Module, binding: Binding, documented: bool) -> Iterator[str]:
         if binding.star:
             yield f"star {binding.star}"
-        elif binding.whole:
+        if binding.whole:
             yield self._statement(module, binding.index, documented)
-        else:
+        elif not binding.star:
             for imported in binding.imports:
                 yield f"import {imported.module} {imported.name or ''} {imported.executes or ''}"
 
     def _statement(self, module: Module, index: int, documented: bool) -> str:
         key = (module.name, index, documented)
         if key not in self._statements:
-            node = module.statements[index].node
-            if isinstance(node, Function):
-                node = self._counted(module, node, documented)
+            node = counted(self._project, module, module.statements[index])
+            if not documented and isinstance(node, Function) and self._is_plain(module, node):
+                node = without_docstring(node)
             self._statements[key] = code_digest([node])
         return self._statements[key]
 
-    def _counted(self, module: Module, function: Function, documented: bool) -> Function:
-        ours = [each for each in function.decorator_list if is_ours(self._project, module, each)]
-        if not documented and len(ours) == len(function.decorator_list):
-            function = without_docstring(function)
-        return without_policy(function, ours)
+    def _is_plain(self, module: Module, function: Function) -> bool:
+        """Say whether nothing but flowc sees a function when it is defined."""
+        return all(is_ours(self._project, module, each) for each in function.decorator_list)
 
     # -- what a module does by itself
+
+    def _all(self, program: Module, closure: Closure, documented: bool) -> Iterator[str]:
+        for index, statement in enumerate(program.statements):
+            asked = any(closure.names.get((program.name, name)) for name in statement.bound.names)
+            yield self._statement(program, index, documented or asked)
 
     def _own(self, module: Module, closure: Closure, acting: set[str], documented: bool) -> Iterator[str]:
         """Yield the module's actions in order, and where its reached names stand among them.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from flowc.python.reach.bindings import Bound, Imported, bound_in
+from flowc.python.reach.bindings import Bound, Imported, bound_in, children
 from flowc.python.reach.changes import Change, changes_of
 from flowc.python.reach.normal import words_digest
 from flowc.python.reach.uses import Uses, uses_of
@@ -41,12 +41,16 @@ class Statement:
     @cached_property
     def uses(self) -> Uses:
         """All that it uses, in the functions that it defines too."""
-        return uses_of([self.node], self._module, is_package=self._is_package)
+        return self.uses_in([self.node])
+
+    def uses_in(self, nodes: Sequence[ast.AST]) -> Uses:
+        """Return what code uses that stands in this statement's place."""
+        return uses_of(nodes, self._module, is_package=self._is_package)
 
     @cached_property
     def eager(self) -> Uses:
         """What it uses when it is executed."""
-        return uses_of([self.node], self._module, is_package=self._is_package, eager_only=True)
+        return self.eager_uses([self.node])
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -78,9 +82,17 @@ class Module:
         if all(binding.index != each.index for each in known):
             known.append(binding)
 
-    def loads(self) -> frozenset[str]:
-        """Return all names that are read anywhere in the module."""
-        return frozenset(_loaded(each.node for each in self.statements))
+    def unread(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those of the names that nothing in the module mentions but imports."""
+        left = set(names)
+        waiting: list[ast.AST] = [each.node for each in reversed(self.statements)]
+        while waiting and left:
+            node = waiting.pop()
+            if isinstance(node, ast.Name):
+                left.discard(node.id)
+            else:
+                waiting.extend(children(node))
+        return frozenset(left)
 
 
 def read_module(name: str, file: str) -> Module:
@@ -115,7 +127,7 @@ def take_statements(
         module.stars.extend((index, star) for star in bound.stars)
     for index, statement in enumerate(module.statements):
         for name in sorted({change.name for change in statement.changes if change.name}):
-            if any(binding.whole for binding in module.bindings.get(name, ())):
+            if any(each.whole and not each.imports for each in module.bindings.get(name, ())):
                 module.bind(name, Binding(index))
 
 
@@ -164,13 +176,3 @@ def _is_main(test: ast.expr) -> bool:
 
 def _is_type_checking(test: ast.expr) -> bool:
     return (getattr(test, "attr", None) or getattr(test, "id", None)) == "TYPE_CHECKING"
-
-
-def _loaded(nodes: Iterator[ast.stmt]) -> Iterator[str]:
-    waiting: list[ast.AST] = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name):
-            yield node.id
-        else:
-            waiting.extend(ast.iter_child_nodes(node))

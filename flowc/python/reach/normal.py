@@ -6,6 +6,7 @@ import ast
 import hashlib
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -18,41 +19,33 @@ POLICY: Final = frozenset(("cpus", "memory", "gpus", "processes", "retries", "ti
 _LAYOUT = frozenset(("ctx", "type_comment", "type_ignores", "kind"))
 
 
-class _Mark(str):
-    """A piece of the normal form itself, apart from the texts in the code."""
-
-    __slots__ = ()
-
-
-_OPEN, _CLOSE, _LIST, _END = (_Mark(each) for each in "()[]")
-
-
 def code_digest(nodes: Sequence[ast.AST]) -> str:
     """Return the digest of statements. It is the same on every machine whose Python has the same minor version."""
+    # Each kind of node has its fields and each list its length, so the words in this order can mean one tree only.
     parts: list[str] = []
-    waiting: list[object] = list(reversed(nodes))
+    waiting: list[object] = [*reversed(nodes)]
     while waiting:  # no recursion: expressions may be nested deeper than Python's stack
         item = waiting.pop()
-        if isinstance(item, _Mark):
-            parts.append(item)
-        elif isinstance(item, ast.AST):
-            parts.append(type(item).__name__)
-            waiting.append(_CLOSE)
-            fields = [getattr(item, field, None) for field in item._fields if field not in _LAYOUT]
-            waiting.extend(reversed(fields))
-            waiting.append(_OPEN)
+        if isinstance(item, ast.AST):
+            kind = type(item)
+            parts.append(kind.__name__)
+            waiting.extend([getattr(item, name, None) for name in _counted_fields(kind)])  # type: ignore[arg-type]  # typeshed: a class is not hashable
         elif isinstance(item, list):
-            waiting.append(_END)
+            parts.append(f"[{len(item)}")
             waiting.extend(reversed(item))
-            waiting.append(_LIST)
         else:
             parts.append(_constant(item))
-    return words_digest(parts)
+    return hashlib.sha256("\n".join(parts).encode("ascii")).hexdigest()
+
+
+@cache
+def _counted_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(name for name in reversed(kind._fields) if name not in _LAYOUT)
 
 
 def _constant(value: object) -> str:
-    # An int of thousands of digits has no decimal text in Python.
-    written = format(value, "x") if type(value) is int else repr(value)
+    # In ASCII, so that no text has a line's end in it. An int of thousands of digits has no decimal text in Python.
+    written = format(value, "x") if type(value) is int else ascii(value)
     return f"{type(value).__name__}:{written}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from flowc.python.reach.bindings import Imported
@@ -28,6 +29,9 @@ class Target:
     name: str = ""
 
 
+_NOTHING: tuple[Binding, ...] = ()
+
+
 class Project:
     """Modules on one search path. `read` keeps what was read of files, for all paths of one plan."""
 
@@ -36,12 +40,14 @@ class Project:
         self._distributions = Distributions(search_path)
         self._read = read
         self._modules: dict[str, Module | None] = {}
+        self._folders: dict[str, Path] = {}
         self._targets: dict[tuple[str, str, tuple[str, ...]], tuple[Target, ...]] = {}
         self._exports: dict[str, frozenset[str]] = {}
 
-    def add(self, module: Module) -> None:
-        """Take in a module that has no file of its own."""
-        self._modules[module.name] = module
+    def add(self, program: Module, folder: Path) -> None:
+        """Take in a program, whose name is none that can be imported, and the folder that it runs in."""
+        self._modules[program.name] = program
+        self._folders[program.name] = folder
 
     def module(self, name: str) -> Module | None:
         """Return a project's module; None for a namespace package and for what is not the project's."""
@@ -76,8 +82,8 @@ class Project:
         return name in self._modules or self._finder.find(name).kind != "missing"
 
     def may_do_anything(self, name: str) -> bool:
-        """Say whether importing a library's module may do more than give its names."""
-        return self._finder.find(name).kind in ("installed", "missing")
+        """Say whether a module is a library's whose import may do more than give its names."""
+        return self._finder.find(name).kind in ("installed", "missing") and not self.is_ours(name)
 
     def distribution(self, name: str) -> tuple[str, str] | None:
         """Return name and version of the distribution that a library's module is of; None for the standard's."""
@@ -91,8 +97,10 @@ class Project:
     def around(self, module: str) -> Iterator[str]:
         """Yield all project's modules of a module's top-level package, or of its folder where it is in none."""
         top = module.partition(".")[0]
+        folder = self._folders.get(module)
+        found = Found(module, "project", str(folder / module)) if folder else self._finder.find(top)
         yield top
-        for name in self._finder.below(self._finder.find(top)):
+        for name in self._finder.below(found):
             if self.is_ours(name):
                 yield name
 
@@ -128,8 +136,10 @@ class Project:
             self._exports[name] = frozenset(names)
         return self._exports[name]
 
-    def bindings(self, module: Module, name: str) -> list[Binding]:
+    def bindings(self, module: Module, name: str) -> Sequence[Binding]:
         """Return what binds a name, in the module's order; a star import may be among it."""
+        if not module.stars:
+            return module.bindings.get(name, _NOTHING)
         stars = [Binding(index, star=star) for index, star in module.stars if name in self.exports(star)]
         return sorted((*module.bindings.get(name, ()), *stars), key=lambda binding: binding.index)
 
@@ -217,7 +227,7 @@ class Project:
                 yield Target("whole", name)  # something else gives it the name
             return
         if bindings:
-            made = any(binding.whole and binding.star is None for binding in bindings)
+            made = any(binding.whole for binding in bindings)
             yield Target("definition" if made else "link", name, part)
         for binding in bindings:
             waiting.extend(_imported(imported, rest) for imported in binding.imports)

@@ -6,21 +6,19 @@ Where scopes make it hard to tell whose a name is, it counts as used.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from flowc.python.reach.bindings import Bound, Imported, bound_in, imported_by, parameters_of
+from flowc.python.reach.bindings import Bound, Imported, bound_in, children, imported_by, parameters_of
 from flowc.python.reach.normal import Function
 
 _LONGEST_TEXT = 1000
 # Called with names of types as texts.
 _TYPE_MAKERS: Final = frozenset(("TypeVar", "ForwardRef", "NewType", "NamedTuple", "TypedDict", "cast"))
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A name with the attributes that are read off it at once: `helpers.clean` is helpers, (clean,).
 
     `call` is the call whose function it is, `key` what it is subscripted with or asked to contain. `origins` are
@@ -58,16 +56,11 @@ class _Scope:
     parent: _Scope | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(NamedTuple):
     scope: _Scope | None = None
     eager: bool = True
     in_call: bool = False
     annotation: bool = False
-
-    def having(self, **changed: object) -> _Context:
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return _Context(**{**fields, **changed})
 
 
 def uses_of(nodes: Sequence[ast.AST], module: str, *, is_package: bool, eager_only: bool = False) -> Uses:
@@ -96,44 +89,45 @@ class _Walk:
         self._waiting.extend((node, context) for node in nodes if node is not None)
 
     def _visit(self, node: ast.AST, context: _Context) -> None:
-        match node:
-            case ast.Name() | ast.Attribute():
-                self._chain(node, context)
-            case ast.Constant(value=str() as text):
-                self._text(node, text, context)
-            case ast.Call():
-                self._call(node, context)
-            case ast.Subscript():
-                self._subscript(node, context)
-            case ast.Compare(left=left, ops=ops, comparators=comparators):
-                self._push([left], context)
-                for operator, other in zip(ops, comparators, strict=True):
-                    key = left if isinstance(operator, ast.In | ast.NotIn) else None
-                    self._chain(other, context, key=key)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self._function(node, context)
-            case ast.ClassDef():
-                self._class(node, context)
-            case ast.Lambda(args=args, body=body):
-                self.found.has_lambda = True
-                self._push([*args.defaults, *args.kw_defaults], context)
-                if not self._eager_only:
-                    bound = bound_in([body], self._module, is_package=self._is_package)
-                    self._inside(bound.with_names(parameters_of(args)), [body], context)
-            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                self._comprehension(node, context)
-            case ast.AnnAssign(target=target, annotation=annotation, value=value):
-                self._push([target, value], context)
-                self._push([annotation], context.having(annotation=True))
-            case ast.Import() | ast.ImportFrom():
-                imported = imported_by(node, self._module, is_package=self._is_package)
-                self.found.imports.extend(each for _, each in imported)
-            case ast.Global(names=names) if context.scope is not None:
-                self.found.uses.extend(Use(name, (), node.lineno, eager=context.eager) for name in names)
-            case ast.Expr(value=ast.Constant()):
-                pass
-            case _:
-                self._push(ast.iter_child_nodes(node), context)
+        # By type and not by `match`: most nodes of a large module are of none of these kinds.
+        visit = _VISITS.get(type(node))
+        if visit is None:
+            self._push(children(node), context)
+        else:
+            visit(self, node, context)
+
+    def _compare(self, node: ast.Compare, context: _Context) -> None:
+        self._push([node.left], context)
+        for operator, other in zip(node.ops, node.comparators, strict=True):
+            key = node.left if isinstance(operator, ast.In | ast.NotIn) else None
+            self._chain(other, context, key=key)
+
+    def _lambda(self, node: ast.Lambda, context: _Context) -> None:
+        self.found.has_lambda = True
+        self._push([*node.args.defaults, *node.args.kw_defaults], context)
+        if not self._eager_only:
+            bound = bound_in([node.body], self._module, is_package=self._is_package)
+            self._inside(bound.with_names(parameters_of(node.args)), [node.body], context)
+
+    def _annotated(self, node: ast.AnnAssign, context: _Context) -> None:
+        self._push([node.target, node.value], context)
+        self._push([node.annotation], context._replace(annotation=True))
+
+    def _import(self, node: ast.Import | ast.ImportFrom, _: _Context) -> None:
+        imported = imported_by(node, self._module, is_package=self._is_package)
+        self.found.imports.extend(each for name, each in imported)
+
+    def _global(self, node: ast.Global, context: _Context) -> None:
+        if context.scope is not None:
+            self.found.uses.extend(Use(name, (), node.lineno, eager=context.eager) for name in node.names)
+
+    def _expression(self, node: ast.Expr, context: _Context) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self._push([node.value], context)
+
+    def _literal(self, node: ast.Constant, context: _Context) -> None:
+        if isinstance(node.value, str):
+            self._text(node, node.value, context)
 
     def _text(self, node: ast.Constant, text: str, context: _Context) -> None:
         if context.annotation:
@@ -145,22 +139,22 @@ class _Walk:
                 for each in ast.walk(parsed):
                     if isinstance(each, ast.expr):
                         each.lineno = node.lineno
-                self._push([parsed], context.having(annotation=not isinstance(parsed, ast.Constant)))
+                self._push([parsed], context._replace(annotation=not isinstance(parsed, ast.Constant)))
         if 0 < len(text) < _LONGEST_TEXT and "\n" not in text and ("." in text or "/" in text):
             self.found.texts.append(text)
 
     def _call(self, node: ast.Call, context: _Context) -> None:
-        inside = context.having(in_call=True)
+        inside = context._replace(in_call=True)
         self._chain(node.func, inside, call=node)
         if _last_part(node.func) in _TYPE_MAKERS:
-            inside = inside.having(annotation=True)
+            inside = inside._replace(annotation=True)
         self._push(node.args, inside)
         self._push((keyword.value for keyword in node.keywords), inside)
 
     def _subscript(self, node: ast.Subscript, context: _Context) -> None:
         self._chain(node.value, context, key=node.slice)
         literal = _last_part(node.value) == "Literal"
-        self._push([node.slice], context.having(annotation=False) if literal else context)
+        self._push([node.slice], context._replace(annotation=False) if literal else context)
 
     def _chain(
         self,
@@ -202,7 +196,7 @@ class _Walk:
             self._decorator(decorator, context)
         arguments = node.args
         self._push([*arguments.defaults, *arguments.kw_defaults], context)
-        types = context.having(annotation=True)
+        types = context._replace(annotation=True)
         self._push([*_annotations(arguments), node.returns], types)
         self._push(getattr(node, "type_params", ()), types)
         if not self._eager_only:
@@ -222,7 +216,7 @@ class _Walk:
         if isinstance(node, ast.Call):
             self._waiting.append((node, context))
         else:  # it is called, without a call to see
-            self._chain(node, context.having(in_call=True), call=ast.Call(func=node, args=[], keywords=[]))
+            self._chain(node, context._replace(in_call=True), call=ast.Call(func=node, args=[], keywords=[]))
 
     def _inside(self, bound: Bound, body: Sequence[ast.AST], context: _Context) -> None:
         self._push(body, _Context(scope=_Scope(bound, context.scope), eager=False))
@@ -233,13 +227,36 @@ class _Walk:
         targets = bound_in(
             [generator.target for generator in generators], self._module, is_package=self._is_package
         )
-        inner = context.having(scope=_Scope(targets, context.scope))
+        inner = context._replace(scope=_Scope(targets, context.scope))
         for position, generator in enumerate(generators):
             self._push([generator.target, *generator.ifs], inner)
             if position:
                 self._push([generator.iter], inner)
         results = (getattr(node, name, None) for name in ("elt", "key", "value"))
         self._push(results, inner)
+
+
+_VISITS: Final[Mapping[type[ast.AST], Callable[[_Walk, Any, _Context], None]]] = {
+    ast.Name: _Walk._chain,
+    ast.Attribute: _Walk._chain,
+    ast.Constant: _Walk._literal,
+    ast.Call: _Walk._call,
+    ast.Subscript: _Walk._subscript,
+    ast.Compare: _Walk._compare,
+    ast.FunctionDef: _Walk._function,
+    ast.AsyncFunctionDef: _Walk._function,
+    ast.ClassDef: _Walk._class,
+    ast.Lambda: _Walk._lambda,
+    ast.ListComp: _Walk._comprehension,
+    ast.SetComp: _Walk._comprehension,
+    ast.DictComp: _Walk._comprehension,
+    ast.GeneratorExp: _Walk._comprehension,
+    ast.AnnAssign: _Walk._annotated,
+    ast.Import: _Walk._import,
+    ast.ImportFrom: _Walk._import,
+    ast.Global: _Walk._global,
+    ast.Expr: _Walk._expression,
+}
 
 
 def _origins(name: str, scope: _Scope | None) -> tuple[Imported, ...] | None:
