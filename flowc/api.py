@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,14 +29,30 @@ from flowc.settings import Settings
 from flowc.target import IrFile, NotebookFile, PythonFile, PythonModule, Target, load_target
 from flowc.types.paths import anchored
 from flowc.types.secret import holds_secret
-from flowc.types.validate import validated_text
+from flowc.types.validate import validated_json, validated_text
 
 if TYPE_CHECKING:
     from flowc.engine.events import Listener
     from flowc.engine.interrupts import Interrupts
     from flowc.engine.outcome import RunResult
+    from flowc.plan import Plan
+    from flowc.plan.reuse import Wish
+    from flowc.plan.why import PlanStep, Reasons
+    from flowc.store.metadata import Store
+    from flowc.store.records import RunRecord
 
-__all__ = ["Compiled", "check", "compile", "explain", "load_target", "open_runner", "parse_arguments", "run"]
+__all__ = [
+    "Compiled",
+    "check",
+    "compile",
+    "explain",
+    "load_target",
+    "open_runner",
+    "parse_arguments",
+    "plan",
+    "run",
+    "why",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +114,75 @@ def run(
     settings: Settings,
     listener: Listener,
     interrupts: Interrupts,
+    wish: Wish | None = None,
 ) -> RunResult:
     """Compile, check and plan the pipeline, run the plan, and return what came of it.
 
-    `arguments` are Python values by parameter. Events reach the listener as they happen, in this thread; requests
-    to stop the run come through `interrupts`.
+    `arguments` are Python values by parameter; `wish` says what of earlier runs is used again. Events
+    reach the listener as they happen, in this thread; requests to stop the run come through `interrupts`.
     """
     from flowc.engine.recorder import RunLabel
     from flowc.engine.run import RunOptions, run_plan
-    from flowc.plan import make_plan
+    from flowc.plan.reuse import Wish
     from flowc.store.metadata import open_store
 
     compiled = target if isinstance(target, Compiled) else compile(target)
+    wish = wish or Wish()
+    label = RunLabel(str(compiled.target), settings.runner)
+    with open_store(settings.store, create=True) as store:
+        planned, wish = _planned(compiled, arguments, store, wish)
+        options = RunOptions(wish=wish, interrupts=interrupts)
+        with closing(open_runner(settings.runner, settings.workers)) as runner:
+            return run_plan(
+                planned, runner=runner, store=store, label=label, on_event=listener, options=options
+            )
+
+
+def plan(compiled: Compiled, arguments: Mapping[str, Any], settings: Settings, wish: Wish) -> list[PlanStep]:
+    """Return for each task what would become of it in a run, as far as that is known before."""
+    from flowc.plan.reuse import Reuser
+    from flowc.plan.why import plan_steps
+    from flowc.store.metadata import open_store
+
+    with open_store(settings.store, create=True) as store:
+        planned, wish = _planned(compiled, arguments, store, wish)
+        return plan_steps(Reuser(planned, store, wish), store)
+
+
+def why(run: str, task: str, settings: Settings) -> Reasons:
+    """Return why a task ran in a run. Raises NotFoundError where there is no such run or task."""
+    from flowc.plan.why import reasons_of
+    from flowc.store.metadata import open_store
+
+    with open_store(settings.store, create=False) as store:
+        return reasons_of(store, run, task)
+
+
+def _planned(compiled: Compiled, arguments: Mapping[str, Any], store: Store, wish: Wish) -> tuple[Plan, Wish]:
+    """Return the plan. A run that another one resumes has the other's arguments where none are given."""
+    from flowc.plan import make_plan
+
     checked = check(compiled)
     _import_code(compiled)
-    plan = make_plan(checked, arguments, compiled.root)
-    label = RunLabel(str(compiled.target), settings.runner)
-    with (
-        open_store(settings.store, create=True) as store,
-        closing(open_runner(settings.runner, settings.workers)) as runner,
-    ):
-        options = RunOptions(interrupts=interrupts)
-        return run_plan(plan, runner=runner, store=store, label=label, on_event=listener, options=options)
+    if wish.resume is not None:
+        earlier = store.run(wish.resume)
+        if earlier.pipeline != compiled.pipeline.name:
+            raise UsageError(
+                f"run {earlier.id} is of pipeline '{earlier.pipeline}', not of '{compiled.pipeline.name}'",
+                hint=f"'flowc runs --pipeline {compiled.pipeline.name}' lists those that can be resumed",
+            )
+        wish = replace(wish, resume=earlier.id)
+        arguments = {**_arguments_of(compiled, earlier), **arguments}
+    return make_plan(checked, arguments, compiled.root), wish
+
+
+def _arguments_of(compiled: Compiled, run: RunRecord) -> dict[str, Any]:
+    """Return a run's arguments; of the parameters that the pipeline still has, and without secrets."""
+    return {
+        parameter.name: validated_json(parameter.type, run.parameters[parameter.name])
+        for parameter in compiled.pipeline.parameters
+        if parameter.name in run.parameters and not holds_secret(parameter.type)
+    }
 
 
 def parse_arguments(compiled: Compiled, texts: Mapping[str, str], folder: Path) -> dict[str, Any]:

@@ -79,7 +79,10 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class TaskCall:
-    """One attempt of one task, complete in itself: it can be pickled and executed anywhere that sees the store."""
+    """One attempt of one task, complete in itself: it can be pickled and executed anywhere that sees the store.
+
+    `given` are the paths in its arguments, and `watched` the files that its code names by text.
+    """
 
     run: str
     task: str
@@ -91,10 +94,22 @@ class TaskCall:
     store: Path
     log: Path
     guards: tuple[Guard, ...] = ()
+    given: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
 
     @property
     def code(self) -> Code:
         return self.component.code
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What an attempt touched beside its inputs: digests of files by path (below the project's root, relative to it),
+    those of its `given` paths that it wrote to, and in words why the same again might give something else."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    wrote: tuple[str, ...] = ()
+    unrepeatable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +121,7 @@ class TaskResult:
     worker: str
     outputs: dict[str, Stored] = field(default_factory=dict)
     error: TaskError | None = None
+    observed: Observed = Observed()
 
 
 class WorkerLostError(RunnerError):

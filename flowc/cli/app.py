@@ -19,6 +19,7 @@ from flowc.cli.root import root_of
 # Where each command lives and what `flowc --help` says of it, known without importing the command.
 _COMMANDS = {
     "run": ("flowc.cli.run", "Run a pipeline; its parameters are options."),
+    "plan": ("flowc.cli.plan", "Show what would run and what would be used again, and why."),
     "check": ("flowc.cli.check", "Say what is wrong with a pipeline, without running it."),
     "explain": ("flowc.cli.explain", "Say what a diagnostic code means, and what to do."),
     "compile": ("flowc.cli.compile", "Write a pipeline's IR as JSON."),
@@ -27,6 +28,7 @@ _COMMANDS = {
     "verify": ("flowc.cli.verify", "Compare a notebook's pipeline with the notebook in one kernel."),
     "runs": ("flowc.cli.history", "List the runs in the store, newest first."),
     "show": ("flowc.cli.history", "Show a run: its tasks and what they made."),
+    "why": ("flowc.cli.plan", "Say why a task ran: what differs from when it ran before."),
     "logs": ("flowc.cli.logs", "Print what the tasks of a run wrote."),
     "new": ("flowc.cli.new", "Begin a project from a template."),
 }

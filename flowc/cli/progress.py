@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from flowc.cli.output import note
 from flowc.cli.words import colored, duration, failure_words, first_line
 from flowc.emit.text import printable
-from flowc.engine.events import Event, Listener, RunEnded, RunStarted, TaskEnded, TaskSkipped, TaskStarted
+from flowc.engine.events import (
+    Event,
+    Listener,
+    RunEnded,
+    RunStarted,
+    TaskEnded,
+    TaskReused,
+    TaskSkipped,
+    TaskStarted,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -81,7 +90,7 @@ class _Running:
             case TaskEnded(task=task, retry_in=retry_in):
                 del self._tasks[task]
                 self._ended += retry_in is None
-            case TaskSkipped():
+            case TaskSkipped() | TaskReused():
                 self._ended += 1
 
     def text(self) -> Text:
@@ -110,6 +119,8 @@ def line_of(event: Event) -> str:
             why = f": {first_line(failure_words(event.error))}" if event.error else ""
             again = f"; next attempt in {duration(event.retry_in)}" if event.retry_in is not None else ""
             return f"{_state(event.state)} {printable(event.task)} ({duration(event.at - event.started)}){why}{again}"
+        case TaskReused():
+            return f"{_state('CACHED')} {printable(event.task)}: from run {event.past.run}"
         case TaskSkipped():
             return f"{_state('SKIPPED')} {printable(event.task)}: {event.reason}"
         case RunEnded():

@@ -14,6 +14,7 @@ from flowc.cli.progress import progress
 from flowc.cli.result import write_result
 from flowc.cli.settings import settings_of, store_option
 from flowc.cli.targets import checked_target
+from flowc.cli.wish import wish_of, wish_options
 from flowc.engine.interrupts import Interrupts
 from flowc.errors import CancelledError, RunFailedError
 from flowc.ir import Parameter
@@ -89,12 +90,14 @@ def _parameters(ctx: click.Context) -> tuple[Parameter, ...]:
     metavar="NAME=VALUE",
     help="A parameter, also one that is named like an option of flowc.",
 )
+@wish_options
 @json_option
 @click.pass_context
 def run_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Run the pipeline TARGET: FILE.py, FILE.py::NAME, MODULE:NAME, NOTEBOOK.ipynb or compiled IR (.json).
 
-    Its parameters are options, and come after it. 'flowc run TARGET --help' lists them.
+    Its parameters are options, and come after it. 'flowc run TARGET --help' lists them. What an earlier run made of the
+    same code and inputs is used again; 'flowc plan TARGET' shows what.
     """
     compiled: api.Compiled = ctx.meta[COMPILED]
     flags = Given(runner=given["runner"], store=given["store"], workers=given["workers"])
@@ -103,6 +106,6 @@ def run_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool, **
     interrupts = Interrupts()
     # Inline, tasks print on the terminal themselves, and a debugger may want it.
     with progress(live=settings.runner != "inline", stopping=lambda: interrupts.stopping) as listener:
-        result = api.run(compiled, arguments, settings, listener, interrupts)
+        result = api.run(compiled, arguments, settings, listener, interrupts, wish_of(given))
     write_result(result.run, settings.store, as_json=as_json)
     ctx.exit(_EXIT_CODES[result.state])

@@ -82,7 +82,8 @@ def _remark(task: TaskRecord) -> str:
     attempts = f"{len(task.executions)} attempts" if len(task.executions) > 1 else ""
     error = task.executions[-1].error if task.executions else None
     why = failure_words(error) if error else task.reason or ""
-    return first_line("; ".join(filter(None, (attempts, why))))
+    reused = task.executions[-1].reused if task.executions else None
+    return first_line("; ".join(filter(None, (attempts, why, reused and f"from run {reused}"))))
 
 
 def _artifact_cells(artifact: ArtifactRecord) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from flowc.errors import TaskError
+from flowc.store.records import Basis, PastExecution
 from flowc.store.stored import Stored
 
 EndState = Literal["COMPLETE", "FAILED", "CANCELED"]
@@ -48,11 +49,23 @@ class TaskEnded:
     outputs: Mapping[str, Stored] = field(default_factory=dict)
     error: TaskError | None = None
     retry_in: float | None = None
+    basis: Basis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReused:
+    """A task takes over what an earlier execution made, and is not executed."""
+
+    run: str
+    task: str
+    past: PastExecution
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSkipped:
-    """A task will not run: something that it needs failed, or the run was interrupted before its turn."""
+    """A task will not run: something that it needs failed, the run was interrupted before its turn, or it was left
+    out."""
 
     run: str
     task: str
@@ -69,5 +82,5 @@ class RunEnded:
     at: float
 
 
-Event = RunStarted | TaskStarted | TaskEnded | TaskSkipped | RunEnded
+Event = RunStarted | TaskStarted | TaskEnded | TaskReused | TaskSkipped | RunEnded
 Listener = Callable[[Event], None]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from flowc.diagnostics import Diagnostic
@@ -80,10 +80,17 @@ def too_big(plan: Plan, capacity: Resources) -> tuple[Diagnostic, ...]:
 class Frontier:
     """The tasks of a plan that have not started yet, and what they wait for."""
 
-    def __init__(self, tasks: Iterable[PlannedTask], capacity: Resources) -> None:
+    def __init__(
+        self, tasks: Iterable[PlannedTask], capacity: Resources, done: Collection[str] = frozenset()
+    ) -> None:
+        """Take in the tasks; those that are `done` are neither started nor waited for."""
         self._tasks = {planned.name: planned for planned in tasks}
         self._order = {name: index for index, name in enumerate(self._tasks)}
-        self._missing = {name: len(planned.upstream) for name, planned in self._tasks.items()}
+        self._missing = {
+            name: sum(above not in done for above in planned.upstream)
+            for name, planned in self._tasks.items()
+            if name not in done
+        }
         self._downstream: dict[str, list[str]] = defaultdict(list)
         for name, planned in self._tasks.items():
             for above in planned.upstream:

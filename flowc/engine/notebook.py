@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flowc.engine.events import Event, Listener, TaskEnded, TaskStarted
+from flowc.engine.events import Event, Listener, TaskEnded, TaskReused, TaskStarted
 from flowc.notebook.executed import ExecutedNotebook
 from flowc.notebook.outputs import outputs_of, read_outputs
 from flowc.plan.model import Plan
@@ -32,6 +32,10 @@ class NotebookKeeper:
                     event.task, read_outputs(outputs_of(self._logs[event.task])), event.error
                 )
                 self._write()
+            case TaskReused(past=past):
+                if past.log is not None:
+                    self._notebook.take_over(event.task, read_outputs(outputs_of(past.log)))
+                    self._write()
         self._listener(event)
 
     def _write(self) -> None:

@@ -12,7 +12,7 @@ from flowc.errors import FlowcError, TaskError
 from flowc.runner import TaskResult
 from flowc.store.stored import Stored
 
-TaskState = Literal["COMPLETE", "FAILED", "SKIPPED", "CANCELED"]
+TaskState = Literal["COMPLETE", "CACHED", "FAILED", "SKIPPED", "CANCELED"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowc.engine.events import Event, RunEnded, RunStarted, TaskEnded, TaskSkipped, TaskStarted
+from flowc.engine.events import Event, RunEnded, RunStarted, TaskEnded, TaskReused, TaskSkipped, TaskStarted
 from flowc.ir import FromTask
 from flowc.ir.json import dump_pipeline
 from flowc.plan.model import Plan
@@ -72,6 +72,10 @@ class Recorder:
                 )
             case TaskEnded():
                 return self._task_ended(event)
+            case TaskReused():
+                return records.TaskReused(
+                    event.run, event.task, event.at, event.past, self._origins(event.task)
+                )
             case TaskSkipped():
                 return records.TaskSkipped(event.run, event.task, event.at, event.reason)
             case RunEnded():
@@ -95,4 +99,5 @@ class Recorder:
             outputs={name: records.Made(stored, types[name]) for name, stored in event.outputs.items()},
             error=event.error,
             worker=event.worker,
+            basis=event.basis,
         )

@@ -16,13 +16,25 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Literal
 
-from flowc.engine.events import EndState, Event, Listener, RunEnded, TaskEnded, TaskSkipped, TaskStarted
+from flowc.engine.events import (
+    EndState,
+    Event,
+    Listener,
+    RunEnded,
+    TaskEnded,
+    TaskReused,
+    TaskSkipped,
+    TaskStarted,
+)
 from flowc.engine.frontier import Frontier
 from flowc.engine.interrupts import Interrupts
 from flowc.engine.outcome import TaskOutcome, result_of
+from flowc.engine.reuse import Bases
 from flowc.errors import StoreError
 from flowc.plan.model import PlannedTask
+from flowc.plan.reuse import Decision, LeftOut, Reuse
 from flowc.runner import Runner, TaskCall, TaskResult
+from flowc.store.records import PastExecution
 
 # How long a killed task may take to be gone when a run is given up.
 _GRACE = 10.0
@@ -71,7 +83,8 @@ _Ending = tuple[Attempt, futures.Future[TaskResult]]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a scheduler works with: `commit` makes events durable, `call` makes an attempt's call."""
+    """What a scheduler works with: `commit` makes events durable, `call` makes an attempt's call, `bases` tells what
+    need not run."""
 
     run: str
     runner: Runner
@@ -81,6 +94,7 @@ class Surroundings:
     interrupts: Interrupts
     clock: Clock
     back_off: BackOff
+    bases: Bases
 
 
 class Scheduler:
@@ -99,12 +113,19 @@ class Scheduler:
         self._stopped = False
         self._canceled = False
 
-    def run(self, first: Event) -> tuple[EndState, dict[str, TaskOutcome]]:
-        """Run until nothing is left; return the run's state and each task's outcome.
+    def run(self, first: Event, decisions: Mapping[str, Decision]) -> tuple[EndState, dict[str, TaskOutcome]]:
+        """Run until nothing is left; return the run's state and each task's outcome. What was decided before is not
+        waited for: the frontier has it as done.
 
         Where the store, the runner or the listener fails, what runs is killed and the error comes through.
         """
         self._pending.append(first)
+        for name, decision in decisions.items():
+            match decision:
+                case Reuse(past=past):
+                    self._take_over(name, past)
+                case LeftOut(reason=reason):
+                    self._skip([name], reason)
         with self._with.interrupts.heeded(partial(self._ended.put, None)):
             try:
                 self._loop()
@@ -116,7 +137,9 @@ class Scheduler:
     def _loop(self) -> None:
         while True:
             self._heed_interrupts()
-            starting = [self._begin(planned) for planned in self._frontier.startable()]
+            starting = [
+                attempt for planned in self._frontier.startable() if (attempt := self._begin(planned))
+            ]
             if not (starting or self._running or self._pausing):
                 self._pending.append(RunEnded(self._with.run, self._state(), self._with.clock.now()))
                 self._commit()
@@ -126,8 +149,15 @@ class Scheduler:
                 self._submit(attempt)
             self._take_in()
 
-    def _begin(self, planned: PlannedTask) -> Attempt:
+    def _begin(self, planned: PlannedTask) -> Attempt | None:
+        """Return the task's next attempt; None where it can take over an earlier execution's results instead."""
         before = self._outcomes.get(planned.name)
+        past = None if before else self._with.bases.begin(planned, self._outcomes)
+        if past is not None:
+            self._take_over(planned.name, past)
+            self._frontier.release(planned.name)
+            self._frontier.completed(planned.name)
+            return None
         call = self._with.call(planned, before.attempts + 1 if before else 1, self._outcomes)
         attempt = Attempt(planned, call, self._with.clock.now())
         self._running[planned.name] = attempt
@@ -135,6 +165,11 @@ class Scheduler:
             TaskStarted(self._with.run, planned.name, attempt.number, attempt.started, call.log)
         )
         return attempt
+
+    def _take_over(self, name: str, past: PastExecution) -> None:
+        outputs = {port: each.stored for port, each in past.outputs.items()}
+        self._outcomes[name] = TaskOutcome("CACHED", 0, outputs)
+        self._pending.append(TaskReused(self._with.run, name, past, self._with.clock.now()))
 
     def _submit(self, attempt: Attempt) -> None:
         attempt.future = self._with.runner.submit(attempt.call)
@@ -172,6 +207,9 @@ class Scheduler:
         # An inline runner's task is interrupted in the middle of `submit`, before we could have it killed.
         killed = attempt.killed or ("interrupt" if self._with.interrupts.killing else None)
         state, result = result_of(future, killed, attempt.planned.task.policy.timeout)
+        basis = None
+        if state == "COMPLETE":
+            basis = self._with.bases.end(attempt.planned, self._outcomes, result.observed)
         self._outcomes[name] = TaskOutcome(state, attempt.number, result.outputs, result.error)
         retry_in = self._retry_in(attempt) if state == "FAILED" else None
         self._pending.append(
@@ -186,6 +224,7 @@ class Scheduler:
                 outputs=result.outputs,
                 error=result.error,
                 retry_in=retry_in,
+                basis=basis,
             )
         )
         if retry_in is not None:

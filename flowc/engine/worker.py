@@ -18,11 +18,15 @@ from typing import Any
 
 from flowc.engine.failure import task_error
 from flowc.engine.logs import append, copied_output, finish_output, take_over_output
+from flowc.engine.observe import Observer, observing
 from flowc.engine.ports import about, held_input, held_outputs
+from flowc.errors import FlowcError
 from flowc.ir import NotebookCode, Port
 from flowc.python.load import load_code, prepare_modules
-from flowc.runner import Input, Literal, Packed, Reference, TaskCall, TaskResult
+from flowc.runner import Input, Literal, Observed, Packed, Reference, TaskCall, TaskResult
 from flowc.store.artifacts import ArtifactStore
+from flowc.store.files import FileDigests
+from flowc.store.places import file_digests
 from flowc.store.stored import Stored
 from flowc.types.names import resolve_ref
 from flowc.workspace import scratch
@@ -51,11 +55,21 @@ def execute(call: TaskCall, *, own_process: bool = False) -> TaskResult:
 
 
 def _attempted(call: TaskCall, result: TaskResult) -> TaskResult:
+    observer = Observer(str(call.code_base.root), str(call.store.parent), call.given, call.watched)
+    digests = _file_digests(file_digests(call.store.parent))
     try:
-        with _surroundings_restored(), scratch():
-            return replace(result, outputs=_outputs(call))
+        with _surroundings_restored(), scratch(), observing(observer, digests):
+            result = replace(result, outputs=_outputs(call))
     except BaseException as error:  # noqa: BLE001  # whatever the user's code does is a result
         return replace(result, error=task_error(error))
+    return replace(result, observed=_observed(observer, digests))
+
+
+def _observed(observer: Observer, digests: FileDigests) -> Observed:
+    try:
+        return observer.result(digests)
+    except FlowcError as error:
+        return Observed(unrepeatable=error.message)
 
 
 @contextlib.contextmanager
@@ -100,6 +114,11 @@ def _with_own_literals(call: TaskCall) -> TaskCall:
 def _artifacts(root: Path) -> ArtifactStore:
     """Return this process's store: it remembers which artifacts it has verified."""
     return ArtifactStore(root)
+
+
+@functools.lru_cache(maxsize=8)
+def _file_digests(memory: Path) -> FileDigests:
+    return FileDigests(memory)
 
 
 class _Inputs(Mapping[str, Any]):

@@ -30,11 +30,17 @@ class Resources(Frozen):
 
 
 class Policy(Frozen):
-    """How a task is to be treated: attempts after the first, time limit in seconds, whether results are reused."""
+    """How a task is to be treated: attempts after the first, time limit in seconds, whether results are reused.
+
+    `cache_for` is the number of seconds that results hold, also those which depend on the network or the clock;
+    `cache_version` is part of what a task's results stand on.
+    """
 
     retries: int = 0
     timeout: float | None = None
     cache: bool = True
+    cache_for: float | None = None
+    cache_version: str = ""
 
 
 class Port(Frozen):

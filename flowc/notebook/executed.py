@@ -45,6 +45,7 @@ class ExecutedNotebook:
             p.source.cell for p in pipeline.parameters if p.source and p.source.cell is not None
         }
         self._steps = {task.name: _cells(pipeline.component_of(task)) for task in pipeline.tasks}
+        self._programs = {task.name: _program(pipeline.component_of(task)) for task in pipeline.tasks}
         tags, _ = read_tags(notebook)
         self._runnable = [
             cell.index
@@ -62,6 +63,14 @@ class ExecutedNotebook:
             run.failed = True
             run.outputs.append(_error_output(error))
         self._runs[step] = runs
+
+    def take_over(self, step: str, events: Iterable[Mapping[str, Any]]) -> None:
+        """Take in what a step showed in an earlier run. Its cells may have been others in number since then: they are
+        told by their order, and nothing is shown where there are more or fewer of them now."""
+        earlier = _cell_runs(events)
+        if len(earlier) == len(self._programs[step]):
+            runs = (earlier[cell] for cell in sorted(earlier))
+            self._runs[step] = dict(zip(self._programs[step], runs, strict=True))
 
     def text(self) -> str:
         """Return the notebook as JSON."""
@@ -126,6 +135,11 @@ class ExecutedNotebook:
 def _cells(component: Component) -> tuple[int, ...]:
     assert isinstance(component.code, NotebookCode)
     return component.code.cells
+
+
+def _program(component: Component) -> list[int]:
+    assert isinstance(component.code, NotebookCode)
+    return sorted({*component.code.shared, *component.code.cells})
 
 
 def _read(pipeline: Pipeline, root: Path) -> tuple[Notebook, dict[str, Any]]:

@@ -274,11 +274,15 @@ def _time(text: str) -> float:
     return float(match["number"]) * _SECONDS[match["unit"] or "s"]
 
 
-def _cache(text: str) -> bool:
+def _cache(text: str) -> bool | float:
+    """Return whether results are used again, or for how many seconds."""
     switches = {"on": True, "enabled": True, "off": False, "disabled": False}
-    if text not in switches:
-        raise ValueError("'on' or 'off' is expected")
-    return switches[text]
+    if text in switches:
+        return switches[text]
+    try:
+        return _time(text)
+    except ValueError:
+        raise ValueError("'on', 'off', or how long results hold, such as '1d', is expected") from None
 
 
 _SETTINGS: dict[str, Callable[[str], Any]] = {
@@ -305,6 +309,8 @@ def _step(notebook: Notebook, name: str, cells: dict[int, Tagged]) -> tuple[Step
                 related = ((f"{key} is first set here", notebook.place(where)),)
                 problems.append(diagnose("FC019", message, notebook.place(index), related=related))
     values = {key: value for key, (value, _) in said.items()}
+    if not isinstance(values.get("cache", True), bool):
+        values |= {"cache": True, "cache_for": values["cache"]}
     resources = {key: values[key] for key in Resources.model_fields if key in values}
     policy = {key: values[key] for key in Policy.model_fields if key in values}
     after = tuple(dict.fromkeys(name for tagged in cells.values() for name in tagged.after))

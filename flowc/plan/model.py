@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flowc.ir import Component, FromTask, Pipeline, Task
+from flowc.plan.values import paths_in
 from flowc.runner import CodeBase, Literal, Reference
 
 PlannedInput = Literal | Reference | FromTask
@@ -24,6 +26,11 @@ class PlannedTask:
     @property
     def name(self) -> str:
         return self.task.name
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the paths in its argument values."""
+        values = (given.value for given in self.inputs.values() if isinstance(given, Literal))
+        return tuple(path for value in values for path in paths_in(value))
 
 
 @dataclass(frozen=True, slots=True)

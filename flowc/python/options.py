@@ -24,7 +24,11 @@ _TIME = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "min": 60.0, "h": 3600.0, "d
 
 
 class TaskOptions(TypedDict, total=False):
-    """`memory` is bytes or "4GiB", `timeout` seconds or "10m"; `retries` counts attempts after the first."""
+    """`memory` is bytes or "4GiB", `timeout` seconds or "10m"; `retries` counts attempts after the first.
+
+    `cache` says whether results are used again, or for how long ("1d"): that counts for a task whose results depend on
+    the network or the clock, too, which are not used again otherwise. Another `cache_version` makes a task run anew.
+    """
 
     name: str
     cpus: float
@@ -33,7 +37,8 @@ class TaskOptions(TypedDict, total=False):
     processes: int
     retries: int
     timeout: float | str
-    cache: bool
+    cache: bool | float | str
+    cache_version: str
 
 
 class ComponentOptions(TaskOptions, total=False):
@@ -79,11 +84,20 @@ def resources_from(options: TaskOptions, ground: Resources) -> Resources:
 
 def policy_from(options: TaskOptions, ground: Policy) -> Policy:
     """Return the policy with what the options say changed. Raises UsageError for what makes no sense."""
-    changes: dict[str, Any] = {key: options[key] for key in ("retries", "cache") if key in options}
+    changes: dict[str, Any] = {key: options[key] for key in ("retries", "cache_version") if key in options}
+    if "cache" in options:
+        changes |= cache_from(options["cache"])
     if "timeout" in options:
         changes["timeout"] = seconds_from(options["timeout"])
     _refuse_below("retries", changes.get("retries"), 0)
     return ground.model_copy(update=changes)
+
+
+def cache_from(said: bool | float | str) -> dict[str, Any]:
+    """Return the policy that a cache option stands for: whether, or how long. Raises UsageError for anything else."""
+    if isinstance(said, bool):
+        return {"cache": said, "cache_for": None}
+    return {"cache": True, "cache_for": seconds_from(said)}
 
 
 def _refuse_below(name: str, value: float | None, least: int) -> None:

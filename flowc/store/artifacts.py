@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flowc.errors import CodecError, FlowcError, StoreError
+from flowc.store.code import project_code
 from flowc.store.codecs.codec import Content, Draft
 from flowc.store.codecs.registry import Codecs
 from flowc.store.declared import as_declared
@@ -49,6 +50,7 @@ class ArtifactStore:
             with self._draft(value, type_) as draft:
                 summary = codec.write(value, draft)
                 if summary is not None:
+                    draft.code.add(type(value))
                     return self._kept(draft, codec.name, ref_of(type(value)), summary)
         raise CodecError(f"no codec stores a value of type {ref_of(type(value))}")
 
@@ -95,15 +97,15 @@ class ArtifactStore:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _kept(self, draft: Draft, codec: str, python_type: str, summary: dict[str, Any]) -> Stored:
-        document = draft.document
+        document, code = draft.document, project_code(draft.code)
         if document is not None and len(document) <= INLINE_LIMIT:
             digest = document_digest(codec, python_type, document)
-            return Stored(digest, codec, python_type, len(document), document, summary)
+            return Stored(digest, codec, python_type, len(document), document, summary, code)
         if document is not None:
             (draft.folder / DOCUMENT).write_bytes(document)
         size = seal(draft.folder)
         stored = Stored(
-            folder_digest(codec, python_type, draft.folder), codec, python_type, size, None, summary
+            folder_digest(codec, python_type, draft.folder), codec, python_type, size, None, summary, code
         )
         self._place(draft.folder, stored)
         return stored

@@ -11,18 +11,21 @@ from sqlalchemy import Connection, Insert, Table, Update, bindparam, func, inser
 from flowc.errors import NotFoundError, TaskError
 from flowc.store import tables
 from flowc.store.records import (
+    Basis,
     Change,
     FromOutput,
     Made,
     Origin,
     RunEnded,
     TaskEnded,
+    TaskReused,
     TaskSkipped,
     TaskStarted,
 )
 
 Row = dict[str, Any]
 Rows = list[Row]
+_OfAttempt = TaskStarted | TaskEnded | TaskReused
 
 # Made once: making a statement costs as much as executing it.
 _END_EXECUTION = (
@@ -33,6 +36,12 @@ _END_EXECUTION = (
         ended=bindparam("at"),
         error=bindparam("why", type_=tables.execution.c.error.type),
         worker=func.coalesce(bindparam("by"), tables.execution.c.worker),
+        fingerprint=bindparam("fingerprint"),
+        recipe=bindparam("recipe"),
+        code_digest=bindparam("code"),
+        parts=bindparam("parts", type_=tables.execution.c.parts.type),
+        files=bindparam("files", type_=tables.execution.c.files.type),
+        unrepeatable=bindparam("unrepeatable"),
     )
 )
 _SET_TASK_STATE = (
@@ -102,6 +111,7 @@ class _Writing:
 
     def write(self) -> None:
         self._add_executions()
+        self._add_code()
         events = [*self._add_outputs(), *self._inputs()]
         self._insert(tables.event, events)
         self._end_executions()
@@ -114,24 +124,49 @@ class _Writing:
 
     def _add_executions(self) -> None:
         new: dict[tuple[str, str, int], Row] = {}
-        for change in self._of(TaskStarted, TaskEnded):
+        for change in self._of(TaskStarted, TaskEnded, TaskReused):
             index = self._index_of(change.run)
-            key = (change.run, change.task, change.attempt)
-            if (change.task, change.attempt) in index.executions or key in new:
+            key = (change.run, change.task, _attempt(change))
+            if key[1:] in index.executions or key in new:
                 continue
             log = getattr(change, "log", None)
-            new[key] = {
+            row = {
                 "run_id": index.id,
                 "task_id": self._task(change),
-                "attempt": change.attempt,
+                "attempt": key[2],
                 "state": "RUNNING",
                 "started": change.at,
-                "worker": change.worker,
+                "ended": None,
+                "worker": getattr(change, "worker", None),
                 "log": str(log) if log else None,
+                "reused_id": None,
             }
+            if isinstance(change, TaskReused):
+                row.update(state="CACHED", ended=change.at, reused_id=change.past.id)
+            new[key] = row
         ids = self._insert_returning(tables.execution, list(new.values()))
         for (run, task, attempt), id_ in zip(new, ids, strict=True):
             self._index_of(run).executions[task, attempt] = id_
+
+    def _add_code(self) -> None:
+        new = {c.basis.code.digest: c.basis.code for c in self._of(TaskEnded) if c.basis is not None}
+        if not new:
+            return
+        code = tables.code
+        known = self._connection.scalars(select(code.c.digest).where(code.c.digest.in_(new)))
+        for digest in known:
+            del new[digest]
+        self._insert(
+            code,
+            (
+                {
+                    "digest": digest,
+                    "definitions": dict(each.definitions),
+                    "distributions": dict(each.distributions),
+                }
+                for digest, each in new.items()
+            ),
+        )
 
     def _add_outputs(self) -> Rows:
         made = [
@@ -142,22 +177,25 @@ class _Writing:
         )
         for (change, port, _), id_ in zip(made, ids, strict=True):
             self._index_of(change.run).outputs[change.task, port] = id_
-        return [
-            self._event_row(change, id_, port, is_output=True)
-            for (change, port, _), id_ in zip(made, ids, strict=True)
+        taken = [
+            (change, port, each.artifact)
+            for change in self._of(TaskReused)
+            for port, each in change.past.outputs.items()
         ]
+        for change, port, id_ in taken:
+            self._index_of(change.run).outputs[change.task, port] = id_
+        given = [(change, port, id_) for (change, port, _), id_ in zip(made, ids, strict=True)]
+        return [self._event_row(change, id_, port, is_output=True) for change, port, id_ in (*given, *taken)]
 
     def _inputs(self) -> Rows:
         return [
             self._event_row(change, self._artifact(change.run, origin), port, is_output=False)
-            for change in self._of(TaskStarted, TaskEnded)
+            for change in self._of(TaskStarted, TaskEnded, TaskReused)
             for port, origin in change.inputs.items()
         ]
 
-    def _event_row(
-        self, change: TaskStarted | TaskEnded, artifact: int, port: str, *, is_output: bool
-    ) -> Row:
-        execution = self._index_of(change.run).executions[change.task, change.attempt]
+    def _event_row(self, change: _OfAttempt, artifact: int, port: str, *, is_output: bool) -> Row:
+        execution = self._index_of(change.run).executions[change.task, _attempt(change)]
         return {"execution_id": execution, "artifact_id": artifact, "port": port, "is_output": is_output}
 
     def _artifact(self, run: str, origin: Origin) -> int:
@@ -168,7 +206,7 @@ class _Writing:
             raise NotFoundError(f"run '{run}' has recorded no output '{origin.port}' of task '{origin.task}'")
         return outputs[origin.task, origin.port]
 
-    def _task(self, change: TaskStarted | TaskEnded | TaskSkipped) -> int:
+    def _task(self, change: _OfAttempt | TaskSkipped) -> int:
         tasks = self._index_of(change.run).tasks
         if change.task not in tasks:
             raise NotFoundError(f"run '{change.run}' was not begun with a task '{change.task}'")
@@ -184,12 +222,13 @@ class _Writing:
             "at": change.at,
             "why": asdict(change.error) if change.error else None,
             "by": change.worker,
+            **_basis_row(change.basis),
         }
 
     def _set_task_states(self) -> None:
         states = (
             {"task": self._task(change), "now": _state(change), "why": getattr(change, "reason", None)}
-            for change in self._of(TaskStarted, TaskEnded, TaskSkipped)
+            for change in self._of(TaskStarted, TaskEnded, TaskReused, TaskSkipped)
         )
         self._execute(_SET_TASK_STATE, states)
 
@@ -197,7 +236,7 @@ class _Writing:
         return {
             "run_id": self._index_of(change.run).id,
             "task_id": None if isinstance(change, RunEnded) else self._task(change),
-            "attempt": getattr(change, "attempt", None),
+            "attempt": None if isinstance(change, TaskSkipped | RunEnded) else _attempt(change),
             "state": _state(change),
             "at": change.at,
             "reason": _reason(change),
@@ -229,14 +268,35 @@ def _state(change: Change) -> str:
     match change:
         case TaskStarted():
             return "RUNNING"
+        case TaskReused():
+            return "CACHED"
         case TaskSkipped():
             return "SKIPPED"
         case _:
             return change.state
 
 
+def _attempt(change: _OfAttempt) -> int:
+    return 1 if isinstance(change, TaskReused) else change.attempt
+
+
+def _basis_row(basis: Basis | None) -> Row:
+    if basis is None:
+        return dict.fromkeys(("fingerprint", "recipe", "code", "parts", "files", "unrepeatable"))
+    return {
+        "fingerprint": basis.fingerprint,
+        "recipe": basis.recipe,
+        "code": basis.code.digest,
+        "parts": dict(basis.parts),
+        "files": dict(basis.files),
+        "unrepeatable": basis.unrepeatable,
+    }
+
+
 def _reason(change: Change) -> str | None:
     match change:
+        case TaskReused(past=past):
+            return f"taken over from {past.run}"
         case TaskSkipped(reason=reason):
             return reason
         case TaskEnded(error=TaskError(message=message)):
@@ -256,5 +316,6 @@ def _artifact_row(made: Made, at: float) -> Row:
         "size": stored.size,
         "inline": stored.inline,
         "summary": stored.summary,
+        "code": list(stored.code),
         "created": at,
     }

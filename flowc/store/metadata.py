@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,17 +14,23 @@ from flowc.store.artifacts import ArtifactStore
 from flowc.store.changes import RunIndex, load_index, write_changes
 from flowc.store.database import Database, create_database, schema_version
 from flowc.store.durable import refusal
+from flowc.store.files import FileDigests
 from flowc.store.owner import Owner
+from flowc.store.places import file_digests
 from flowc.store.records import (
     ArtifactRecord,
+    BasisRecord,
     Change,
     NewRun,
+    PastExecution,
     RunEnded,
     RunRecord,
     StateChange,
     TaskRecord,
 )
+from flowc.store.reuse import bases_before, basis_in_run, find_past, find_past_of_run
 from flowc.store.runs import insert_run
+from flowc.store.stored import Stored
 from flowc.store.tables import SCHEMA_VERSION
 
 _DATABASE = "metadata.sqlite"
@@ -102,8 +109,40 @@ class Store:
         with self._database.reading() as connection:
             return queries.list_state_changes(connection, run)
 
+    def past(self, fingerprints: Collection[str], recipes: Collection[str]) -> list[PastExecution]:
+        """Return the executions that ended well and have one of these fingerprints or recipes, the newest first."""
+        with self._database.reading() as connection:
+            return find_past(connection, fingerprints, recipes)
+
+    def past_of_run(self, run: str) -> list[PastExecution]:
+        """Return the executions whose results a run has: its own that ended well, and those it took over."""
+        with self._database.reading() as connection:
+            return find_past_of_run(connection, run)
+
+    def basis(self, run: str, task: str) -> BasisRecord | None:
+        """Return what a task stood on in a run; None where the run has no such task, or did not execute it."""
+        with self._database.reading() as connection:
+            return basis_in_run(connection, run, task)
+
+    def bases_before(
+        self, pipeline: str, tasks: Collection[str], run: str | None = None
+    ) -> dict[str, BasisRecord]:
+        """Return for each of a pipeline's tasks the newest execution with a basis, of the runs before `run`."""
+        with self._database.reading() as connection:
+            return bases_before(connection, pipeline, tasks, run)
+
+    def has(self, stored: Stored) -> bool:
+        """Say whether an artifact is there, unverified."""
+        return self.artifact_store.has(stored)
+
+    @cached_property
+    def file_digests(self) -> FileDigests:
+        """Digests of the user's files, remembered in this store."""
+        return FileDigests(file_digests(self.artifact_store.root.parent))
+
     def close(self) -> None:
         """Close the database."""
+        self.file_digests.close()
         self._database.close()
 
     def __enter__(self) -> Self:

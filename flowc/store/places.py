@@ -13,3 +13,8 @@ def logs_folder(store: Path, run: str) -> Path:
 def executed_notebook(store: Path, run: str) -> Path:
     """Return the file of a run's executed notebook, there or not."""
     return store / "notebooks" / f"{run}.ipynb"
+
+
+def file_digests(store: Path) -> Path:
+    """Return the database of the digests of the user's files."""
+    return store / "files.sqlite"

@@ -119,7 +119,14 @@ def list_tasks(connection: Connection, run: str) -> list[TaskRecord]:
     task, execution = tables.task, tables.execution
     of_run = _id_of(connection, run)
     attempts: dict[int, list[ExecutionRecord]] = defaultdict(list)
-    found = select(execution).where(execution.c.run_id == of_run).order_by(execution.c.attempt)
+    past, origin = execution.alias(), tables.run.alias()
+    found = (
+        select(execution, origin.c.name.label("reused"))
+        .outerjoin(past, execution.c.reused_id == past.c.id)
+        .outerjoin(origin, past.c.run_id == origin.c.id)
+        .where(execution.c.run_id == of_run)
+        .order_by(execution.c.attempt)
+    )
     for row in connection.execute(found):
         attempts[row.task_id].append(_execution_record(row))
     return [
@@ -144,6 +151,7 @@ def _execution_record(row: Row[Any]) -> ExecutionRecord:
         worker=row.worker,
         log=Path(row.log) if row.log else None,
         error=TaskError(**row.error) if row.error else None,
+        reused=row.reused,
     )
 
 
@@ -234,11 +242,16 @@ def _artifact_record(
     return ArtifactRecord(
         id=row.id,
         type=row.type,
-        stored=Stored(
-            row.digest, row.codec, row.python_type, row.size, inline=row.inline, summary=row.summary
-        ),
+        stored=stored_of(row),
         path=None if row.inline is not None else path_of(row.digest),
         created=row.created,
         producer=producer,
         consumers=tuple(consumers),
+    )
+
+
+def stored_of(row: Row[Any]) -> Stored:
+    """Return the stored value that an artifact's row stands for."""
+    return Stored(
+        row.digest, row.codec, row.python_type, row.size, row.inline, row.summary, tuple(row.code or ())
     )

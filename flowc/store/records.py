@@ -76,18 +76,93 @@ class TaskStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeRecord:
+    """The project's code that a task reaches, as `flowc.python.reach` tells it."""
+
+    digest: str
+    definitions: Mapping[str, str]
+    distributions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an execution's results stand on: equal bases give equal results.
+
+    `fingerprint` is over code, argument values and the content of inputs; `recipe` over code, argument values and the
+    recipes of the tasks above, so that it is known before these have run. `parts` is what both are made of, as JSON.
+    `files` are the digests of files that the task used by itself, by path. `unrepeatable` says in words why an
+    execution with this basis might give something else.
+    """
+
+    fingerprint: str
+    recipe: str
+    code: CodeRecord
+    parts: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)
+    unrepeatable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BasisRecord:
+    """The basis of a task's last execution in a run. One that took over results has no basis of its own: `reused` is
+    the run that they came from."""
+
+    run: str
+    task: str
+    state: TaskState
+    reused: str | None
+    basis: Basis | None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskEnded:
-    """An attempt is over. One that was never started (CACHED) needs no TaskStarted before it."""
+    """An attempt is over."""
 
     run: str
     task: str
     attempt: int
     at: float
-    state: Literal["COMPLETE", "FAILED", "CACHED", "CANCELED"]
+    state: Literal["COMPLETE", "FAILED", "CANCELED"]
     outputs: Mapping[str, Made] = field(default_factory=dict)
     error: TaskError | None = None
     inputs: Mapping[str, Origin] = field(default_factory=dict)
     worker: str | None = None
+    basis: Basis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastOutput:
+    """An output of an earlier execution, with the artifact's id."""
+
+    artifact: int
+    stored: Stored
+
+
+@dataclass(frozen=True, slots=True)
+class PastExecution:
+    """An execution that ended well, in the run `run`, whose results may be taken over."""
+
+    id: int
+    run: str
+    task: str
+    ended: float
+    log: Path | None
+    fingerprint: str
+    recipe: str
+    files: Mapping[str, str]
+    unrepeatable: str | None
+    outputs: Mapping[str, PastOutput]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReused:
+    """A task takes over the results of an earlier execution and is not executed: its state is CACHED."""
+
+    run: str
+    task: str
+    at: float
+    past: PastExecution
+    inputs: Mapping[str, Origin] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +185,7 @@ class RunEnded:
     error: str | None = None
 
 
-Change = TaskStarted | TaskEnded | TaskSkipped | RunEnded
+Change = TaskStarted | TaskEnded | TaskReused | TaskSkipped | RunEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +215,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRecord:
-    """One attempt of a task."""
+    """One attempt of a task; `reused` is the run whose results it took over, if it did."""
 
     attempt: int
     state: TaskState
@@ -149,6 +224,7 @@ class ExecutionRecord:
     worker: str | None
     log: Path | None
     error: TaskError | None
+    reused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

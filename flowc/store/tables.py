@@ -3,7 +3,7 @@
     context ─┬─ parent_context      pipelines, experiments and runs, and which run belongs to which
              └─ run                 what a run has beside its name
                  ├─ task            what the run means to execute, in order
-                 │   └─ execution   one attempt of a task ──┐
+                 │   └─ execution   one attempt of a task ──┤   code: what of the project an execution reached
                  └─ state_change    everything that happened ├─ event   an execution read or made an artifact
                                                 artifact ────┘
 
@@ -36,7 +36,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 
 metadata = MetaData(
     naming_convention={
@@ -137,8 +137,26 @@ execution = Table(
     Column("worker", Text),
     Column("log", Text),
     Column("error", JsonText),
+    # What its results stand on, for reuse (records.Basis), and the execution whose results it took over.
+    Column("fingerprint", String(64)),
+    Column("recipe", String(64)),
+    Column("parts", JsonText),
+    Column("files", JsonText),
+    Column("unrepeatable", Text),
+    Column("code_digest", ForeignKey("code.digest")),
+    Column("reused_id", ForeignKey("execution.id")),
     UniqueConstraint("task_id", "attempt"),
     Index(None, "run_id"),
+    Index(None, "fingerprint"),
+    Index(None, "recipe"),
+)
+
+code = Table(
+    "code",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("definitions", JsonText, nullable=False),
+    Column("distributions", JsonText, nullable=False),
 )
 
 artifact = Table(
@@ -153,6 +171,7 @@ artifact = Table(
     Column("inline", LargeBinary),
     Column("summary", JsonText, nullable=False),
     Column("created", Double, nullable=False),
+    Column("code", JsonText, nullable=False, server_default="[]"),
     Index(None, "digest"),
 )
 

@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 from flowc.engine.events import Event, RunEnded, RunStarted, TaskEnded, TaskSkipped, TaskStarted
 from flowc.engine.frontier import Frontier
 from flowc.engine.recorder import RunLabel
-from flowc.engine.run import run_plan
+from flowc.engine.run import RunOptions, run_plan
 from flowc.engine.scheduler import BackOff
 from flowc.errors import CompileError, StoreError
 from flowc.ir import Component, Pipeline, PythonCode, Resources, Task
 from flowc.plan.model import Plan, PlannedTask
+from flowc.plan.reuse import Wish
 from flowc.runner import CodeBase, Runner
 from flowc.store.metadata import Store
 from flowc.testing import RecordingRunner, plan_file, temporary_store
 from flowc_runners.local import LocalRunner
 
 LABEL = RunLabel("test", "test")
+ANEW = RunOptions(wish=Wish(again=True))
 # A component that needs no module of ours: `dict()` returns {}.
 EMPTY = Component(name="empty", code=PythonCode(module="builtins", qualname="dict"))
 
@@ -69,7 +71,7 @@ def test_any_graph_runs_in_a_topological_order_each_task_once(
     )
     runner = RecordingRunner()
     events: list[Event] = []
-    result = run_plan(plan, runner=runner, store=store, label=LABEL, on_event=events.append)
+    result = run_plan(plan, runner=runner, store=store, label=LABEL, on_event=events.append, options=ANEW)
     order = [call.task for call in runner.calls]
     assert sorted(order) == sorted(task.name for task in plan.tasks)
     for each in plan.tasks:

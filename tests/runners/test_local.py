@@ -385,8 +385,9 @@ def test_close_leaves_no_process(store: Store, plan_of: PlanMaker, tmp_path: Pat
     assert len(started) == 3  # two workers, and the server that forked them
     runner.close()
     assert [pid for pid in started if psutil.pid_exists(pid)] == []
+    anew = RunOptions(wish=Wish(again=True))
     with pytest.raises(RunnerError, match="closed"):
-        run(plan_of(MEETING, folder=tmp_path), runner, store)
+        run(plan_of(MEETING, folder=tmp_path), runner, store, options=anew)
 
 
 def test_a_killed_fork_server_is_an_error_and_leaves_no_process(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -70,3 +71,32 @@ def test_postgresql_takes_the_tables() -> None:
         assert str(CreateTable(table).compile(dialect=dialect))
         for index in table.indexes:
             assert str(CreateIndex(index).compile(dialect=dialect))
+
+
+def test_a_store_of_the_first_version_keeps_its_rows(tmp_path: Path) -> None:
+    open_store(tmp_path / "new", create=True).close()
+    path = tmp_path / "old" / "metadata.sqlite"
+    path.parent.mkdir()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        command.upgrade(migrate.configuration(connection), "0001")
+    engine.dispose()
+    old = sqlite3.connect(path)
+    old.executescript(_OLD_ROWS)
+    old.close()
+    with open_store(tmp_path / "old", create=False) as store:
+        (task,) = store.tasks("r1")
+        assert [execution.state for execution in task.executions] == ["COMPLETE"]
+        assert [made.type for made in store.artifacts("r1")] == ["int"]
+    assert _schema(path) == _schema(tmp_path / "new" / "metadata.sqlite")
+
+
+_OLD_ROWS = """
+INSERT INTO context VALUES (1, 'run', 'r1', 0.0);
+INSERT INTO run (id, name, pipeline, target, runner, parameters, ir, state, started, host, pid, pid_started)
+    VALUES (1, 'r1', 'p', 'p.py', 'local', '{}', '{}', 'COMPLETE', 0.0, 'h', 1, '');
+INSERT INTO task VALUES (1, 1, 'a', 'a', '[]', 'COMPLETE', NULL);
+INSERT INTO execution VALUES (1, 1, 1, 1, 'COMPLETE', 0.0, 1.0, NULL, NULL, NULL);
+INSERT INTO artifact VALUES (1, 'int', 'ab', 'json', 'builtins:int', 1, x'31', '{}', 1.0);
+INSERT INTO event VALUES (1, 1, 1, 1, 'output');
+"""

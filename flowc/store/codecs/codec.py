@@ -19,12 +19,13 @@ class Draft:
     """Where a codec puts a value: into `document`, whole, or as files into `folder`.
 
     `type` is what the value was declared to be. The folder is made when it is first asked for, so that a small
-    value never touches the disk.
+    value never touches the disk. `code` takes in the classes and functions that the content refers to by name.
     """
 
     def __init__(self, type_: Type, make_folder: Callable[[], Path]) -> None:
         self.type = type_
         self.document: bytes | None = None
+        self.code: set[Any] = set()
         self._make_folder = make_folder
 
     @cached_property

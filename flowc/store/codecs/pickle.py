@@ -6,6 +6,7 @@ import io
 import pickle
 import sys
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 from cloudpickle import CloudPickler
@@ -23,7 +24,7 @@ class PickleCodec:
 
     def write(self, value: Any, draft: Draft) -> dict[str, Any]:
         try:
-            draft.document = _pickled(value)
+            draft.document = _pickled(value, draft.code)
         except CodecError:
             raise
         except Exception as error:  # a class's own __reduce__ may raise anything
@@ -39,7 +40,13 @@ class PickleCodec:
 
 
 class _Pickler(CloudPickler):  # type: ignore[misc]  # cloudpickle has no types
+    def __init__(self, file: io.BytesIO, met: set[Any]) -> None:
+        super().__init__(file, protocol=_PROTOCOL)
+        self._met = met
+
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type | FunctionType):
+            self._met.add(obj)
         if isinstance(obj, SecretStr | SecretBytes):
             raise CodecError(
                 "a secret can't be the output of a task, nor be held in one: it would be stored",
@@ -51,9 +58,10 @@ class _Pickler(CloudPickler):  # type: ignore[misc]  # cloudpickle has no types
         return super().reducer_override(obj)
 
 
-def _pickled(value: Any) -> bytes:
+def _pickled(value: Any, met: set[Any]) -> bytes:
+    """Return the pickle, and put the classes and functions in it into `met`."""
     buffer = io.BytesIO()
-    _Pickler(buffer, protocol=_PROTOCOL).dump(value)
+    _Pickler(buffer, met).dump(value)
     return buffer.getvalue()
 
 
@@ -79,7 +87,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _picklable(value: Any) -> bool:
     try:
-        _pickled(value)
+        _pickled(value, set())
     except Exception:  # noqa: BLE001  # as above
         return False
     return True
