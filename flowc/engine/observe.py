@@ -112,6 +112,8 @@ class Observer:
             if reason:
                 reasons.append(reason)
         for folder, names in self._listed.items():
+            if self._is_scratch(folder) and not Path(folder).exists():
+                continue
             if digests.names_in(Path(folder)) != names:
                 reasons.append(f"it listed {self._name(folder)}, and changed it")
             files[self._name(folder)] = names
@@ -123,6 +125,8 @@ class Observer:
         # C code that writes is not seen, but leaves another file.
         changed = after != use.before
         if after is None:
+            if self._is_scratch(path):
+                return None
             if use.read_first:
                 return f"it read {self._name(path)}, and removed it"
             if not use.wrote:
@@ -130,7 +134,7 @@ class Observer:
             return None
         if use.read_first and changed and (use.wrote or path not in self.watched):
             return f"it read {self._name(path)}, which changed while it ran"
-        if (use.wrote or changed) and not self._is_projects(path) and path.startswith(tempfile.gettempdir()):
+        if (use.wrote or changed) and self._is_scratch(path):
             return None
         files[self._name(path)] = digests.of(Path(path))
         return None
@@ -144,6 +148,9 @@ class Observer:
 
     def _is_projects(self, path: str) -> bool:
         return path.startswith(self.root + "/")
+
+    def _is_scratch(self, path: str) -> bool:
+        return not self._is_projects(path) and path.startswith(tempfile.gettempdir() + "/")
 
     def _is_given(self, path: str) -> bool:
         return any(path == given or path.startswith(given + "/") for given in self.given)

@@ -49,11 +49,11 @@ class _Code:
 class Fingerprints:
     """Tells what the tasks of one plan stand on. Code is read once, when it is first asked for."""
 
-    def __init__(self, plan: Plan, digests: FileDigests, search_path: list[str] | None = None) -> None:
+    def __init__(self, plan: Plan, digests: FileDigests) -> None:
         self._plan = plan
         self._digests = digests
         self._folder = _folder_of_code(plan)
-        self._reach = CodeReach(sys.path if search_path is None else search_path)
+        self._reach = CodeReach(sys.path, tuple(plan.code_base.modules))
         self._codes: dict[str, _Code] = {}
         self._recipes: dict[str, str] = {}
         self._own: dict[str, dict[str, Any]] = {}
@@ -180,10 +180,16 @@ def _program(code: NotebookCode, plan: Plan) -> Iterator[ast.stmt]:
         yield from body if part is None else (body[position] for position in part)
 
 
-def _layout(code: NotebookCode) -> dict[str, int]:
-    """Return where inputs enter, counted in the step's own cells: other cells of the notebook may come and go."""
+def _layout(code: NotebookCode) -> dict[str, Any]:
+    """Return which of the cells are the step's own, and where inputs enter and outputs leave, all counted in the cells
+    that it runs: others of the notebook may come and go."""
     program = sorted({*code.shared, *code.cells})
-    return {port: program.index(cell) if cell in program else -1 for port, cell in code.enters.items()}
+    at = {cell: position for position, cell in enumerate(program)}
+    return {
+        "own": [at[cell] for cell in code.cells],
+        "enters": {port: at.get(cell, -1) for port, cell in code.enters.items()},
+        "leaves": {port: at.get(cell, -1) for port, cell in code.leaves.items()},
+    }
 
 
 def _folder_of_code(plan: Plan) -> Path:

@@ -121,7 +121,7 @@ class Reuser:
         return self._chosen(task, basis)
 
     def basis_of(self, name: str, decisions: Mapping[str, Decision]) -> Basis:
-        """Return what a task stands on whose inputs are all taken over. Raises NoBasisError where that can't be told."""
+        """Return what a task stands on whose inputs are all taken over. Raises NoBasisError where it can't be told."""
         (task,) = (task for task in self.plan.tasks if task.name == name)
         return self.fingerprints.basis(task, self._stored(decisions))
 

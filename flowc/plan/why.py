@@ -116,7 +116,7 @@ def _code_words(name: str) -> str:
     if name.startswith("$"):
         return f"the environment variable {name[1:]}"
     if name == "cells":
-        return "the place at which an input enters the step"
+        return "which cells the step has, or where a value enters or leaves it,"
     module, _, definition = name.partition(":")
     return (
         f"the code of {definition} in {module}" if definition else f"what {module} does when it is imported"

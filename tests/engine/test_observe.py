@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_a_temporary_file_is_nobodys_business(root: Path) -> None:
         Path("data/temporary").unlink()
 
     assert observed(root, task) == Observed()
+
+
+def test_a_temporary_folder_is_nobodys_business(root: Path) -> None:
+    def task() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            # As a library in C does it, which no hook sees.
+            subprocess.run(["/usr/bin/touch", f"{folder}/x"], check=True)
+            Path(folder, "x").read_bytes()
+            assert len(list(Path(folder).iterdir())) == 1
+
+    seen = observed(root, task)
+    assert seen == Observed(unrepeatable="it ran a program, touch")
 
 
 @pytest.mark.parametrize("mode", ["r+", "a+"])

@@ -245,7 +245,14 @@ def test_a_task_that_writes_to_a_path_of_its_own_is_not_run_for_it_again(project
 def test_a_class_counts_where_its_instances_arrive(project: Project) -> None:
     project.write(
         "shapes.py",
-        "class Square:\n    def __init__(self, a):\n        self.a = a\n\n    def area(self):\n        return self.a ** 2\n",
+        """
+        class Square:
+            def __init__(self, a):
+                self.a = a
+
+            def area(self):
+                return self.a ** 2
+        """,
     )
     project.write(
         "job.py",

@@ -24,6 +24,7 @@ from flowc.engine.run import RunOptions, run_plan
 from flowc.engine.scheduler import BackOff
 from flowc.errors import RunnerError
 from flowc.plan import Plan
+from flowc.plan.reuse import Wish
 from flowc.store.metadata import Store
 from flowc.types.model import AnyType
 from flowc_runners.local import LocalRunner
