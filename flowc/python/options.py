@@ -51,7 +51,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "gpus": (int,),
     "processes": (int,),
     "retries": (int,),
-    "cache": (bool,),
+    "cache": (bool, int, float, str),
+    "cache_version": (str,),
 }
 
 
