@@ -300,6 +300,15 @@ def test_a_program_may_have_the_name_of_a_module(tmp_path: Path) -> None:
     assert set(program(tmp_path, "from step import f\ny = f(1)\n").definitions) == {"<step>:", "step:f"}
 
 
+def test_programs_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    reach = CodeReach([])
+    one, two, again = (
+        reach.of_program(ast.parse(source).body, "step", tmp_path) for source in ("x = 1", "x = 2", "x = 1")
+    )
+    assert one == again
+    assert one.digest != two.digest
+
+
 def test_a_program_that_imports_by_any_name_reaches_its_folder(tmp_path: Path) -> None:
     write(tmp_path, near="N = 1\n", pack__far="M = 1\n")
     found = program(tmp_path, "import importlib\ny = importlib.import_module(name)\n")

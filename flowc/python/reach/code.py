@@ -49,6 +49,7 @@ class CodeReach:
         self._imported = tuple(imported)
         self._read: dict[tuple[str, str], Module] = {}
         self._world = _World(self._search_path, self._read)
+        self._worlds: dict[Path, _World] = {}
         self._reached: dict[str, Reached] = {}
 
     def of(self, ref: str) -> Reached:
@@ -67,11 +68,10 @@ class CodeReach:
 
     def of_program(self, body: Sequence[ast.stmt], name: str, folder: Path) -> Reached:
         """Return what statements reach that run by themselves, in `folder`: a notebook's step. All of them count."""
-        world = _World((str(folder), *self._search_path), self._read)
-        # In brackets it is no module's name: `import train` in a step "train" is of train.py.
-        module = Module(f"<{name}>", name, "", parsed=True)
-        take_statements(module, body, is_package=False, is_program=True)
-        world.project.add(module, folder)
+        if folder not in self._worlds:
+            self._worlds[folder] = _World((str(folder), *self._search_path), self._read)
+        world = self._worlds[folder]
+        module = world.program(body, name, folder)
         closure = self._closure(world)
         closure.start_with(module)
         return world.reached(closure, program=module)
@@ -90,6 +90,15 @@ class _World:
         self.project = Project(search_path, read)
         self.actions = Actions(self.project)
         self.digests = Digests(self.project, self.actions)
+        self._programs = 0
+
+    def program(self, body: Sequence[ast.stmt], name: str, folder: Path) -> Module:
+        """Take in a program under a name that is no module's: `import train` in a step "train" is of train.py."""
+        self._programs += 1
+        module = Module(f"<{name} {self._programs}>", name, "", parsed=True)
+        take_statements(module, body, is_package=False, is_program=True)
+        self.project.add(module, folder)
+        return module
 
     def reached(
         self, closure: Closure, outside: Mapping[str, str] = _NONE, program: Module | None = None

@@ -44,7 +44,7 @@ class Digests:
             if documented:
                 words.append(module.docstring)
             if words:
-                found[f"{name}:"] = words_digest(words)
+                found[f"<{module.file}>:" if module is program else f"{name}:"] = words_digest(words)
         return found
 
     def _name(self, module_name: str, name: str, documented: bool) -> str:

@@ -11,9 +11,11 @@ from typing import Final
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-# What a component needs, and how it is treated: it gives the same with other ones. A new option counts until it
-# stands here.
-POLICY: Final = frozenset(("cpus", "memory", "gpus", "processes", "retries", "timeout", "cache"))
+# What a component needs, and how it is treated: it gives the same with other ones. (The version of its results counts
+# for the fingerprint by itself.) A new option counts until it stands here.
+POLICY: Final = frozenset(
+    ("cpus", "memory", "gpus", "processes", "retries", "timeout", "cache", "cache_version")
+)
 
 # `kind` is the u of u"text".
 _LAYOUT = frozenset(("ctx", "type_comment", "type_ignores", "kind"))
