@@ -8,15 +8,17 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from flowc.errors import CompileError
+from flowc.notebook.budget import Budget, OutOfBudgetError, gives_up
 from flowc.notebook.dataflow import CellWalker, RegionKey, last_mentions
 from flowc.notebook.effects import effects_table
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value
 from flowc.notebook.lines import PlainCell
+from flowc.notebook.model import Notebook
 from flowc.notebook.parameters import Assigned
 from flowc.notebook.tags import Tagged
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Version
 
-_MOST_ROUNDS = 50
 _FACTORIES = frozenset(
     (
         "namedtuple",
@@ -73,8 +75,11 @@ class Analysis:
     joined_cells: list[tuple[int, str]] = field(default_factory=list)
 
 
-def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Analysis:
-    """Walk the notebook's cells until no more entangled names are found."""
+def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Analysis:
+    """Walk the notebook's cells until no more entangled names are found.
+
+    Raises CompileError where that would take too long, or where code is nested too deeply.
+    """
     codes: dict[ast.AST, Code] = {}
     mentions = last_mentions((cell.index, cell.plain.tree) for cell in cells)
     for cell in cells:
@@ -82,15 +87,20 @@ def analyse(cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Anal
     views = any(_may_make_views(node) for cell in cells for node in ast.walk(cell.plain.tree))
     table = replace(effects_table(), own=frozenset(_own_methods(cells)))
     entangled: frozenset[RegionKey] = frozenset()
-    for _ in range(_MOST_ROUNDS):
-        walker = CellWalker(table, codes, entangled, mentions, star_names, views)
-        result = _Round(walker, cells, parameters).walk()
-        hazards = walker.keys(walker.marks.hazards | _compared(result))
+    budget = Budget()
+    while True:
+        walker = CellWalker(table, codes, entangled, mentions, star_names, Heap(views, budget))
+        try:
+            result = _Round(walker, cells, parameters).walk()
+            hazards = walker.keys(walker.marks.hazards | _compared(result))
+        except (OutOfBudgetError, RecursionError) as error:
+            place = walker.here
+            source = notebook.place(place.cell, place.line, place.column)
+            raise CompileError([gives_up(error, source)]) from error
         if hazards <= entangled:
-            break
+            result.entangled = walker.entangled
+            return result
         entangled |= hazards
-    result.entangled = walker.entangled
-    return result
 
 
 def _own_methods(cells: Iterable[TaggedCell]) -> Iterator[str]:

@@ -97,9 +97,9 @@ class CellWalker(Walker):
         entangled: frozenset[RegionKey],
         last_mention: dict[str, float],
         star_names: Callable[[str], Sequence[str] | None],
-        views: bool,
+        heap: Heap,
     ) -> None:
-        super().__init__(Heap(views), table, codes)
+        super().__init__(heap, table, codes)
         self.names = Names()
         self.marks = _Marks()
         self._entangled_keys = entangled
@@ -107,7 +107,7 @@ class CellWalker(Walker):
         self._keys: list[RegionKey] = []
         self._last_mention = last_mention
         self._star_names = star_names
-        self._summaries = Summaries(table, codes)
+        self._summaries = Summaries(table, codes, heap.budget)
         self._atom = Atom(-1, -1, -1, ast.Pass())
         self._running: list[tuple[Code, str]] = []
         self._calling: set[Code] = set()
@@ -218,6 +218,11 @@ class CellWalker(Walker):
 
     # -- where names live
 
+    @property
+    def here(self) -> Place:
+        """The statement that is walked, or was walked last."""
+        return self.place(self._atom.node)
+
     def place(self, node: ast.AST) -> Place:
         line = getattr(node, "lineno", None) or getattr(self._atom.node, "lineno", None)
         column = getattr(node, "col_offset", None)
@@ -278,6 +283,7 @@ class CellWalker(Walker):
                 self._run(code, value, Arguments(), node, called=False)
 
     def store(self, name: str, value: Value, node: ast.AST) -> None:
+        self.heap.budget.spend(len(value.top) // 4)
         self.names.put(Version(name, value, self._atom.unit, self._atom.number, self.place(node)))
 
     def store_global(self, name: str, value: Value, node: ast.AST) -> None:
@@ -304,6 +310,7 @@ class CellWalker(Walker):
         self.names.restore(state)
 
     def join(self, states: Sequence[Any]) -> None:
+        self.heap.budget.spend(2 + sum(map(len, states)))
         merged = [self._joined(name, versions) for name, versions in self.names.differing(states)]
         self.names.restore(states[0])
         for version in merged:
@@ -329,6 +336,7 @@ class CellWalker(Walker):
                 self._atom.reads[version] = Read(version, self.place(self._atom.node), self._via())
         own = next((version for version in there if version.atom == self._atom.number), there[0])
         value = joined(version.value for version in alive) if alive else own.value
+        self.heap.budget.spend(len(value.top) // 2)
         return Version(name, value, self._atom.unit, self._atom.number, own.place, own.why, bound)
 
     # -- changes
@@ -340,7 +348,9 @@ class CellWalker(Walker):
         mates = self.heap.buffer_mates(regions) if buffers else regions
         tops = self.heap.holders(mates)
         loaded: list[Version] = []
-        for version in self.names.being(tops):
+        being = self.names.being(tops)
+        self.heap.budget.spend(4 * len(being) + len(tops) // 4)
+        for version in being:
             if self._atom.unit in (SHARED, version.unit):
                 self._renew(version, node, why)
                 continue

@@ -36,6 +36,7 @@ class Expressions(Calls):
 
     def value(self, node: ast.expr) -> Value:
         """Go through an expression and return what it may give."""
+        self.heap.budget.spend(3)
         visit = getattr(self, f"_of_{type(node).__name__}", None)
         if visit is not None:
             result: Value = visit(node)
@@ -43,6 +44,9 @@ class Expressions(Calls):
         return joined(
             [self.value(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         )
+
+    def _of_Constant(self, _node: ast.Constant) -> Value:
+        return IMMUTABLE
 
     def _of_Name(self, node: ast.Name) -> Value:
         return self.as_value(self._name(node.id, node), node)

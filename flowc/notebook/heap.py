@@ -11,9 +11,13 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from flowc.notebook.budget import Budget
+
 Regions = frozenset[int]
 _FEW = 8
 _CACHED = 128
+# So many ways between regions are gone in the time of one unit of work.
+_WAYS = 8
 NOTHING: Regions = frozenset()
 CodeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp | ast.ClassDef | ast.Call
 
@@ -105,7 +109,8 @@ def _joined_parts(one: tuple[Value, ...] | None, other: tuple[Value, ...] | None
 class Heap:
     """The regions made so far: what each may hold, the code in it, and which share a buffer."""
 
-    def __init__(self, views: bool = True) -> None:
+    def __init__(self, views: bool = True, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
         self._views = views
         self._holds: list[set[int]] = []
         self._held_by: list[set[int]] = []
@@ -114,6 +119,7 @@ class Heap:
         self._members: list[set[int]] = []
         # Good until something more is held: what sets of regions reach, and few regions that reach a whole set.
         self._reached: dict[Regions, Regions] = {}
+        self._in_reached: set[int] = set()
         self._tips: dict[Regions, Regions] = {}
         self.functions: set[int] = set()
 
@@ -202,7 +208,14 @@ class Heap:
             self._tips.clear()
         if len(self._reached) > _CACHED:
             self._reached.clear()
-        self._reached = {key: reach for key, reach in self._reached.items() if changed.isdisjoint(reach)}
+            self._in_reached.clear()
+        if not changed.isdisjoint(self._in_reached):
+            self.budget.spend(len(self._reached) // 2)
+            self._reached = {key: reach for key, reach in self._reached.items() if changed.isdisjoint(reach)}
+
+    def _remember(self, regions: Regions, reach: Regions) -> None:
+        self._reached[regions] = reach
+        self._in_reached |= reach
 
     def _ends(self, regions: Regions) -> Regions:
         """Return few of these through which the others can be got at: what is held matters only as a whole."""
@@ -222,8 +235,8 @@ class Heap:
         """Return everything that can be got at through regions, but for themselves."""
         held = self.held(regions)
         inner = self.reach(held)
-        self._reached[inner] = inner
-        self._reached[regions] = regions | inner
+        self._remember(inner, inner)
+        self._remember(regions, regions | inner)
         if len(held) <= _FEW:
             self._tips[inner] = held
         return inner
@@ -232,10 +245,14 @@ class Heap:
         """Add the regions to those seen, with everything that can be got at through them."""
         todo = list(regions)
         seen.update(todo)
+        ways = 0
         while todo:
-            new = self._holds[todo.pop()] - seen
+            held = self._holds[todo.pop()]
+            ways += len(held)
+            new = held - seen
             seen |= new
             todo += new
+        self.budget.spend(ways // _WAYS)
 
     def held(self, regions: Iterable[int]) -> Regions:
         """Return what these hold directly."""
@@ -247,21 +264,26 @@ class Heap:
         if wanted not in self._reached:
             seen: set[int] = set()
             self._spread(wanted, seen)
-            self._reached[wanted] = frozenset(seen)
+            self._remember(wanted, frozenset(seen))
         return self._reached[wanted]
 
     def holders(self, regions: Iterable[int]) -> Regions:
         """Return the regions and everything through which they can be got at."""
         seen = set(regions)
         todo = list(seen)
+        ways = 0
         while todo:
-            new = self._held_by[todo.pop()] - seen
+            holding = self._held_by[todo.pop()]
+            ways += len(holding)
+            new = holding - seen
             seen |= new
             todo += new
+        self.budget.spend(ways // _WAYS)
         return frozenset(seen)
 
     def codes(self, value: Value) -> Codes:
         """Return all code that may run through a value."""
+        self.budget.spend(len(value.top) // _WAYS)
         if not self._codes:
             return value.code
         inside = self._codes.keys() & self.reach(value.top)
@@ -302,7 +324,7 @@ class Heap:
         view = self.new(self._ends(inner))
         self.see((view,), value.top)
         top = inner | {view}
-        self._reached[top] = top
+        self._remember(top, top)
         return Value(top, self.codes(value), kind, exact=False, stuck=value.stuck)
 
     def element(self, value: Value) -> Value:

@@ -23,6 +23,7 @@ class Walker(Expressions):
     def walk(self, statements: Iterable[ast.stmt]) -> None:
         """Go through statements in order."""
         for statement in statements:
+            self.heap.budget.spend(10)
             getattr(self, f"_do_{type(statement).__name__}")(statement)
             for states in self._raises:
                 states.append(self.snapshot())

@@ -23,6 +23,7 @@ from flowc.ir import (
     Task,
 )
 from flowc.notebook.analysis import Analysis, TaggedCell, analyse
+from flowc.notebook.budget import OutOfBudgetError, gives_up
 from flowc.notebook.lines import PlainCell, plain_cell
 from flowc.notebook.model import Notebook, diagnose
 from flowc.notebook.outlets import Outlet
@@ -61,7 +62,14 @@ def explain_notebook(path: Path, root: Path) -> Compiled:
 
 
 def compile_cells(notebook: Notebook) -> Compiled:
-    """Compile a notebook that was read."""
+    """Compile a notebook that was read. Raises CompileError as `compile_notebook` does."""
+    try:
+        return _compiled(notebook)
+    except (OutOfBudgetError, RecursionError) as error:
+        raise CompileError([gives_up(error, Source(file=notebook.file))]) from error
+
+
+def _compiled(notebook: Notebook) -> Compiled:
     tagged, problems = read_tags(notebook)
     steps, conflicts = gather_steps(notebook, tagged)
     cells, wrong = _plain_cells(notebook, tagged)
@@ -75,7 +83,7 @@ def compile_cells(notebook: Notebook) -> Compiled:
     )
     problems += wrong
     _refuse(problems)
-    analysis = analyse(cells, parameters)
+    analysis = analyse(notebook, cells, parameters)
     flow = resolve_steps(notebook, analysis)
     problems += report(notebook, cells, analysis, flow)
     lowering = _Lowering(notebook, cells, steps, analysis, flow)

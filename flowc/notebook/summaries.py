@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from flowc.notebook.budget import Budget
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
@@ -41,9 +42,10 @@ class Summary:
 class Summaries:
     """The summaries made so far. One is good as long as the globals that it looked at mean the same code."""
 
-    def __init__(self, table: EffectsTable, codes: dict[ast.AST, Code]) -> None:
+    def __init__(self, table: EffectsTable, codes: dict[ast.AST, Code], budget: Budget) -> None:
         self.table = table
         self.codes = codes
+        self.budget = budget
         self._made: dict[Code, Summary] = {}
         self._active: dict[Code, Summary] = {}
 
@@ -53,6 +55,7 @@ class Summaries:
             self._active[code].unfinished = True
             return self._active[code]
         made = self._made.get(code)
+        self.budget.spend(1 + len(made.peeked) if made is not None else 10)
         if made is not None and all(signature(peek(name)) == seen for name, seen in made.peeked.items()):
             return made
         walker = FunctionWalker(self, code, peek)
@@ -78,7 +81,7 @@ class FunctionWalker(Walker):
     nested = True
 
     def __init__(self, summaries: Summaries, code: Code, peek: Peek) -> None:
-        super().__init__(Heap(), summaries.table, summaries.codes)
+        super().__init__(Heap(budget=summaries.budget), summaries.table, summaries.codes)
         self.summary = Summary(self.heap)
         self._summaries = summaries
         self._code = code
@@ -223,6 +226,7 @@ class FunctionWalker(Walker):
 
     def join(self, states: Sequence[Any]) -> None:
         merged: dict[str, Value] = {}
+        self.heap.budget.spend(sum(map(len, states)))
         for state in states:
             for name, value in state.items():
                 merged[name] = joined((merged[name], value)) if name in merged else value
@@ -289,11 +293,13 @@ def apply(
     heap = walker.heap
     given = _bound(code, function, arguments, heap)
     regions: dict[int, Regions] = {}
+    heap.budget.spend(20 + 4 * (len(summary.origins) + len(summary.changes) + len(summary.calls)))
 
     def outside(region: int) -> Regions:
         """Return what a stand-in is here, or the object that stands for one made in the call."""
         if region not in regions:
             origin = summary.origins.get(region)
+            heap.budget.spend(10)
             if origin is None:
                 made = heap.new()
                 regions[region] = frozenset((made,))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from running import write_cells
 
+from flowc.errors import CompileError
 from flowc.notebook.lower import explain_notebook
 
 
@@ -31,3 +33,32 @@ def test_a_table_that_gets_column_after_column_compiles(tmp_path: Path) -> None:
         ("make", "grow", "df"),
         ("grow", "show", "df"),
     ]
+
+
+def _nest(depth: int, body: str) -> str:
+    loops = [f"{'    ' * level}for i{level} in range(2):" for level in range(depth)]
+    return "\n".join([*loops, "    " * depth + body])
+
+
+_LOOPS = _nest(18, "x.append(y); y.append(x); f = (lambda: x + y)")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (f"y = {'-' * 500}1", "nested too deeply"),
+        (f"y = {' + '.join(['1'] * 900)}", "nested too deeply"),
+        (f"y = x{'.a' * 900}", "nested too deeply"),
+        (_LOOPS, "too many objects"),
+    ],
+    ids=["minus", "sum", "attributes", "loops"],
+)
+def test_code_that_is_too_much_is_refused_where_it_stands(tmp_path: Path, source: str, message: str) -> None:
+    cells = [["step:make", "x, y = [], []"], ["step:work", source], ["step:show", "print(x)"]]
+    with pytest.raises(CompileError) as caught:
+        explain_notebook(write_cells(tmp_path, cells), tmp_path)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "FC211"
+    assert message in problem.message
+    assert problem.source is not None
+    assert (problem.source.cell, problem.source.line) == (1, 1)

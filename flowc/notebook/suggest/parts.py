@@ -85,7 +85,7 @@ def find_parts(notebook: Notebook) -> Parts:
     kinds = {cell.index: _kind_of(cell.plain.tree) for cell in cells if cell.index not in parts.fixed}
     parts.shared = {index: kind for index, kind in kinds.items() if kind}
     parameters = _find_parameters(notebook, parts, cells)
-    _read_analysis(parts, _analysed(parts, cells, parameters))
+    _read_analysis(parts, _analysed(notebook, parts, cells, parameters))
     return parts
 
 
@@ -184,10 +184,13 @@ def _bound_names(tree: ast.Module) -> list[str]:
     ]
 
 
-def _analysed(parts: Parts, cells: Sequence[TaggedCell], parameters: Sequence[Assigned]) -> Analysis:
+def _analysed(
+    notebook: Notebook, parts: Parts, cells: Sequence[TaggedCell], parameters: Sequence[Assigned]
+) -> Analysis:
     """Analyse all work as one step. What proves not to be shared code is work, too."""
     while True:
-        analysis = analyse([TaggedCell(cell.plain, _as_one(parts, cell)) for cell in cells], parameters)
+        as_one = [TaggedCell(cell.plain, _as_one(parts, cell)) for cell in cells]
+        analysis = analyse(notebook, as_one, parameters)
         impure = {atom.cell for atom in analysis.atoms if not _is_shared(atom)} & parts.shared.keys()
         if not impure:
             return analysis
