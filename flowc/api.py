@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowc.check import CheckedPipeline, check_pipeline
+from flowc.check.compiled import in_file
 from flowc.check.edges import edge_notes
+from flowc.check.settle import CheckOptions, settle
+from flowc.check.sources import Sources
 from flowc.diagnostics import Diagnostic
 from flowc.errors import CompileError, FlowcError, NotFoundError, RunnerError, UsageError, did_you_mean
 from flowc.ir import Parameter, Pipeline
 from flowc.ir.json import load_pipeline
-from flowc.project import find_root
+from flowc.project import find_root, relative_to_root
 from flowc.python.compile import compile_file, compile_module
 from flowc.python.load import prepare_modules
 from flowc.runner import CodeBase, Runner
@@ -66,17 +69,27 @@ class Compiled:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; callers say api.compile
+DEFAULTS = CheckOptions()
+
+
+def compile(target: Target, options: CheckOptions = DEFAULTS) -> Compiled:  # noqa: A001  # the stage's name
     """Return the target's pipeline. Python files and modules are imported for it; notebooks are only read.
 
     Raises CompileError or NotFoundError where there is no pipeline to return.
     """
+    try:
+        return _compile(target)
+    except CompileError as error:
+        raise CompileError(settle(error.diagnostics, options, Sources(target.root))) from error
+
+
+def _compile(target: Target) -> Compiled:
     match target:
         case PythonFile(path=path, name=name, root=root):
             from flowc.notebook.reader import is_percent_notebook
 
             if name is None and is_percent_notebook(path):
-                return compile(NotebookFile(path, root))
+                return _compile(NotebookFile(path, root))
             pipeline, diagnostics = compile_file(path, name, root)
             return Compiled(target, pipeline, root, diagnostics)
         case PythonModule(module=module, name=name, root=root):
@@ -94,9 +107,30 @@ def compile(target: Target) -> Compiled:  # noqa: A001  # the stage's name; call
             return Compiled(target, pipeline, _root_of_code(pipeline, path))
 
 
-def check(compiled: Compiled) -> CheckedPipeline:
+def check(compiled: Compiled, options: CheckOptions = DEFAULTS) -> CheckedPipeline:
     """Hold the pipeline to every rule. Raises CompileError with all that is wrong."""
-    return check_pipeline(compiled.pipeline, compiled.diagnostics)
+    sources = Sources(compiled.root)
+    try:
+        checked = _checked(compiled, options)
+    except CompileError as error:
+        raise CompileError(settle(error.diagnostics, options, sources)) from error
+    said = settle(checked.diagnostics, options, sources, compiled.pipeline)
+    if any(diagnostic.severity == "error" for diagnostic in said):
+        raise CompileError(said)
+    return replace(checked, diagnostics=said)
+
+
+def _checked(compiled: Compiled, options: CheckOptions) -> CheckedPipeline:
+    pipeline, found = compiled.pipeline, compiled.diagnostics
+    if not isinstance(compiled.target, IrFile):
+        return check_pipeline(pipeline, found, strict=options.strict)
+    here = in_file(pipeline, relative_to_root(compiled.target.path, compiled.root))
+    try:
+        checked = check_pipeline(here.pipeline, found, strict=options.strict)
+    except CompileError as error:
+        raise CompileError(map(here.with_origin, error.diagnostics)) from error
+    tasks = tuple(pipeline.task(task.name) for task in checked.ordered)
+    return CheckedPipeline(pipeline, tasks, tuple(map(here.with_origin, checked.diagnostics)))
 
 
 def explain(compiled: Compiled) -> tuple[Diagnostic, ...]:
@@ -126,11 +160,11 @@ def run(
     from flowc.plan.reuse import Wish
     from flowc.store.metadata import open_store
 
-    compiled = target if isinstance(target, Compiled) else compile(target)
+    compiled = target if isinstance(target, Compiled) else compile(target, settings.check)
     wish = wish or Wish()
     label = RunLabel(str(compiled.target), settings.runner)
     with open_store(settings.store, create=True) as store:
-        planned, wish = _planned(compiled, arguments, store, wish)
+        planned, wish = _planned(compiled, settings.check, arguments, store, wish)
         options = RunOptions(wish=wish, interrupts=interrupts)
         with closing(open_runner(settings.runner, settings.workers)) as runner:
             return run_plan(
@@ -145,7 +179,7 @@ def plan(compiled: Compiled, arguments: Mapping[str, Any], settings: Settings, w
     from flowc.store.metadata import open_store
 
     with open_store(settings.store, create=True) as store:
-        planned, wish = _planned(compiled, arguments, store, wish)
+        planned, wish = _planned(compiled, settings.check, arguments, store, wish)
         return plan_steps(Reuser(planned, store, wish), store)
 
 
@@ -158,11 +192,13 @@ def why(run: str, task: str, settings: Settings) -> Reasons:
         return reasons_of(store, run, task)
 
 
-def _planned(compiled: Compiled, arguments: Mapping[str, Any], store: Store, wish: Wish) -> tuple[Plan, Wish]:
+def _planned(
+    compiled: Compiled, options: CheckOptions, arguments: Mapping[str, Any], store: Store, wish: Wish
+) -> tuple[Plan, Wish]:
     """Return the plan. A run that another one resumes has the other's arguments where none are given."""
     from flowc.plan import make_plan
 
-    checked = check(compiled)
+    checked = check(compiled, options)
     _import_code(compiled)
     if wish.resume is not None:
         earlier = store.run(wish.resume)

@@ -5,6 +5,8 @@ Lives below the front ends, since they all make diagnostics; `flowc.check` has t
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Literal
 
 from flowc.frozen import Frozen
@@ -28,6 +30,12 @@ class Source(Frozen):
     cell_id: str | None = None
     path: str | None = None
 
+    def within(self, *keys: str | int) -> Source:
+        """Return the place of a part, where this place is one of a JSON file; else this place itself."""
+        if self.path is None:
+            return self
+        return self.model_copy(update={"path": self.path + "".join(map(_step, keys))})
+
     def __str__(self) -> str:
         text = self.file
         if self.cell is not None:
@@ -38,6 +46,12 @@ class Source(Frozen):
             place = f"{self.line}" + (f":{self.column}" if self.column is not None else "")
             text += f" line {place}" if self.cell is not None else f":{place}"
         return text
+
+
+def _step(key: str | int) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if re.fullmatch(r"[\w-]+", key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 class Related(Frozen):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flowc.check.graph import check_graph, topological_order
 from flowc.check.ports import check_ports
+from flowc.check.untyped import check_untyped
 from flowc.diagnostics import Diagnostic
 from flowc.errors import CompileError
 from flowc.ir import Pipeline, Task
@@ -22,14 +23,16 @@ class CheckedPipeline:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def check_pipeline(pipeline: Pipeline, found: Sequence[Diagnostic] = ()) -> CheckedPipeline:
-    """Hold a pipeline to all rules; `found` is what its front end had to say.
+def check_pipeline(
+    pipeline: Pipeline, found: Sequence[Diagnostic] = (), *, strict: bool = False
+) -> CheckedPipeline:
+    """Hold a pipeline to all rules, those of --strict too if wanted; `found` is what its front end had to say.
 
     Raises CompileError with everything, warnings included, where there is at least one error.
     """
     # What is wrong with a call already is not said again of the task that it became.
     told = {diagnostic.source for diagnostic in found if diagnostic.severity == "error"} - {None}
-    own = (*check_graph(pipeline), *check_ports(pipeline))
+    own = (*check_graph(pipeline), *check_ports(pipeline), *(check_untyped(pipeline) if strict else ()))
     diagnostics = (*found, *(diagnostic for diagnostic in own if diagnostic.source not in told))
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise CompileError(diagnostics)

@@ -23,7 +23,7 @@ class CodePage(Frozen):
     """What there is to say of a code. `also` are severities that it has besides its own, where a rule decides.
 
     `bad` and `good` are files by name, the one to compile last; `command` is what finds the code in the bad one.
-    `unshown` says why there is no example.
+    `unshown` says why there is no example, `strict` that only --strict looks for it.
     """
 
     code: str
@@ -36,6 +36,7 @@ class CodePage(Frozen):
     bad: Mapping[str, str] = {}
     good: Mapping[str, str] = {}
     unshown: str | None = None
+    strict: bool = False
 
     @property
     def only_error(self) -> bool:
@@ -67,8 +68,8 @@ def page_of(code: str) -> CodePage:
 
 
 def near_codes(code: str, known: Iterable[str]) -> str:
-    """Return a hint for a code that is not there: the closest one, or the family that it would be in."""
+    """Return a hint for a code that is not there: the closest one of its family, or where all are."""
     known = list(known)
     family = [each for each in known if len(code) >= 3 and each.startswith(code[:3])]
-    close = did_you_mean(code, family or known)
+    close = did_you_mean(code, family if code.startswith("FC") else known)
     return close or "the codes are in docs/diagnostics/README.md"

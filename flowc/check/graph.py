@@ -25,17 +25,18 @@ def check_graph(pipeline: Pipeline) -> Iterator[Diagnostic]:
             what = f"task '{task.name}', input '{name}'"
             if isinstance(binding, FromParameter) and binding.parameter not in parameters:
                 hint = did_you_mean(binding.parameter, parameters)
-                yield _error("FC106", task, f"{what}: no parameter '{binding.parameter}'", hint)
+                message = f"{what}: no parameter '{binding.parameter}'"
+                yield _error("FC106", task, message, hint, ("inputs", name))
             elif isinstance(binding, FromTask):
-                yield from _unknown_output(pipeline, known, task, what, binding)
-        for other in task.after:
+                yield from _unknown_output(pipeline, known, task, what, binding, ("inputs", name))
+        for position, other in enumerate(task.after):
             if other not in known:
                 hint = did_you_mean(other, known)
-                yield _error(
-                    "FC107", task, f"task '{task.name}' comes after '{other}', which is no task", hint
-                )
-    for output in pipeline.outputs:
-        yield from _unknown_output(pipeline, known, pipeline, f"output '{output.name}'", output.value)
+                message = f"task '{task.name}' comes after '{other}', which is no task"
+                yield _error("FC107", task, message, hint, ("after", position))
+    for position, output in enumerate(pipeline.outputs):
+        what, part = f"output '{output.name}'", ("outputs", position)
+        yield from _unknown_output(pipeline, known, pipeline, what, output.value, part)
     yield from _circles(pipeline, known)
 
 
@@ -57,17 +58,23 @@ def _twice(what: str, things: Iterable[_Named]) -> Iterator[Diagnostic]:
 
 
 def _unknown_output(
-    pipeline: Pipeline, known: dict[str, Task], place: Task | Pipeline, what: str, binding: FromTask
+    pipeline: Pipeline,
+    known: dict[str, Task],
+    place: Task | Pipeline,
+    what: str,
+    binding: FromTask,
+    part: tuple[str | int, ...],
 ) -> Iterator[Diagnostic]:
     maker = known.get(binding.task)
     if maker is None:
-        yield _error("FC101", place, f"{what}: no task '{binding.task}'", did_you_mean(binding.task, known))
+        hint = did_you_mean(binding.task, known)
+        yield _error("FC101", place, f"{what}: no task '{binding.task}'", hint, part)
     elif component := pipeline.components.get(maker.component):
         names = [port.name for port in component.outputs]
         if binding.output not in names:
             hint = did_you_mean(binding.output, names) or f"its outputs are: {', '.join(names) or 'none'}"
             message = f"{what}: task '{binding.task}' has no output '{binding.output}'"
-            yield _error("FC101", place, message, hint)
+            yield _error("FC101", place, message, hint, part)
 
 
 def _circles(pipeline: Pipeline, known: dict[str, Task]) -> Iterator[Diagnostic]:
@@ -121,5 +128,12 @@ def topological_order(pipeline: Pipeline) -> tuple[Task, ...]:
     return tuple(ordered)
 
 
-def _error(code: str, place: Task | Pipeline, message: str, hint: str | None = None) -> Diagnostic:
-    return Diagnostic(code=code, message=message, source=place.source, hint=hint)
+def _error(
+    code: str,
+    place: Task | Pipeline,
+    message: str,
+    hint: str | None = None,
+    part: tuple[str | int, ...] = (),
+) -> Diagnostic:
+    source = place.source.within(*part) if place.source else None
+    return Diagnostic(code=code, message=message, source=source, hint=hint)

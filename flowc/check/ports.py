@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowc.diagnostics import Diagnostic, Related
+from flowc.diagnostics import Diagnostic, Related, Source
 from flowc.errors import FlowcError, did_you_mean
 from flowc.ir import (
     Binding,
@@ -54,7 +54,7 @@ def _inputs(
     for name in task.inputs.keys() - ports.keys():
         hint = did_you_mean(name, ports) or f"its inputs are: {', '.join(ports) or 'none'}"
         message = f"task '{task.name}': component '{component.name}' has no input '{name}'"
-        yield Diagnostic(code="FC105", message=message, source=task.source, hint=hint)
+        yield Diagnostic(code="FC105", message=message, source=_place(task, name), hint=hint)
     for port in component.inputs:
         what = f"task '{task.name}', input '{port.name}'"
         binding = task.inputs.get(port.name)
@@ -114,9 +114,16 @@ def _default(parameter: Parameter) -> Iterator[Diagnostic]:
         return
     if reason := _value_fault(parameter.type, parameter.default):
         message = f"the default of parameter '{parameter.name}' is not of its type: {reason}"
-        yield Diagnostic(code="FC302", message=message, source=parameter.source)
+        source = parameter.source.within("default") if parameter.source else None
+        yield Diagnostic(code="FC302", message=message, source=source)
 
 
 def _at(task: Task, port: Port, code: str, message: str, hint: str | None = None) -> Diagnostic:
     related = (Related(message="the input is declared here", source=port.source),) if port.source else ()
-    return Diagnostic(code=code, message=message, source=task.source, hint=hint, related=related)
+    source = _place(task, port.name)
+    return Diagnostic(code=code, message=message, source=source, hint=hint, related=related)
+
+
+def _place(task: Task, name: str) -> Source | None:
+    """Return the place of an input that is bound, else the task's."""
+    return task.source.within("inputs", name) if task.source and name in task.inputs else task.source

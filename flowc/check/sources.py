@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from flowc.check.json_places import keys_of, locate
 from flowc.diagnostics import Source
 from flowc.errors import CompileError, NotFoundError
+from flowc.notebook.model import NotebookCell
+from flowc.notebook.reader import is_percent_notebook, read_notebook
 
 _MARKER = re.compile(r"# %%")
 _TOKEN = re.compile(r"(?:async\s+)?(?:def|class)\s+\w+|\w+|.")
@@ -49,13 +50,13 @@ class Sources:
     """
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._texts: dict[str, str | None] = {}
-        self._cells: dict[str, Mapping[int, str]] = {}
+        self._cells: dict[str, Mapping[int, NotebookCell]] = {}
 
     def locate(self, source: Source) -> Located | None:
         """Return a place with the lines around it."""
-        if source.cell is not None and source.line is not None:
+        if source.cell is not None and source.path is None:
             return self._in_cell(source, source.cell, source.line)
         text = self.text(source.file)
         if text is None:
@@ -68,7 +69,7 @@ class Sources:
 
     def physical(self, source: Source) -> Span | None:
         """Return where the place is in the file itself: for a notebook, in its JSON."""
-        if source.cell is None or not source.file.endswith(".ipynb"):
+        if source.cell is None or source.path is not None or not source.file.endswith(".ipynb"):
             place = self.locate(source)
             return place.span if place else None
         text = self.text(source.file)
@@ -82,27 +83,33 @@ class Sources:
         """Return a file's text, or None where it can't be read."""
         if file not in self._texts:
             try:
-                self._texts[file] = (self._root / file).read_text(encoding="utf-8-sig")
+                self._texts[file] = (self.root / file).read_text(encoding="utf-8-sig")
             except (OSError, ValueError):
                 self._texts[file] = None
         return self._texts[file]
 
-    def cells(self, file: str) -> Mapping[int, str]:
+    def is_notebook(self, file: str) -> bool:
+        """Say whether a file is a notebook, by its name or, for Python files, by its `# %%` lines."""
+        return file.endswith(".ipynb") or is_percent_notebook(self.root / file)
+
+    def cells(self, file: str) -> Mapping[int, NotebookCell]:
         """Return a notebook's cells, or nothing where it can't be read."""
         if file not in self._cells:
             self._cells[file] = self._read_cells(file)
         return self._cells[file]
 
-    def _read_cells(self, file: str) -> Mapping[int, str]:
-        from flowc.notebook.reader import read_notebook
-
+    def _read_cells(self, file: str) -> Mapping[int, NotebookCell]:
         try:
-            return {cell.index: cell.source for cell in read_notebook(self._root / file, self._root).cells}
+            return {cell.index: cell for cell in read_notebook(self.root / file, self.root).cells}
         except (CompileError, NotFoundError):
-            return _raw_cells(self.text(file) or "")
+            return {}  # the file's own diagnostic names JSON paths, not cells
 
-    def _in_cell(self, source: Source, cell: int, line: int) -> Located | None:
-        lines = self.cells(source.file).get(cell, "").splitlines()
+    def _in_cell(self, source: Source, cell: int, line: int | None) -> Located | None:
+        cells = self.cells(source.file)
+        lines = cells[cell].source.splitlines() if cell in cells else []
+        if line is None:  # the whole cell: its first line stands for it
+            line = next((number for number, text in enumerate(lines, 1) if text.strip()), 1)
+            return self._in_cell(source.model_copy(update={"line": line}), cell, line)
         if line > len(lines):
             return None
         if not source.file.endswith(".ipynb"):
@@ -136,6 +143,8 @@ def cell_start(lines: Sequence[str], cell: int) -> int | None:
 
 def _at(source: Source, unit: tuple[str, int | None], shown: str, lines: Sequence[str]) -> Located | None:
     line = source.line or 1
+    if line == len(lines) + 1 and lines:  # where a file ends too early
+        line, source = len(lines), source.model_copy(update={"column": len(lines[-1]) + 1})
     if line > len(lines):
         return None
     whole = source.column is None
@@ -180,12 +189,3 @@ def _cell_line(text: str, cell: int, line: int | None) -> int | None:
         place = (*place, next((number for number, end in enumerate(ends) if end >= line), len(written) - 1))
     inner = locate(text, place)
     return inner[0] if inner else found[0]
-
-
-def _raw_cells(text: str) -> Mapping[int, str]:
-    """Return the cells of a notebook that has something wrong with it, as far as they can be read."""
-    try:
-        found: Any = json.loads(text)["cells"]
-        return {index: "".join(cell["source"]) for index, cell in enumerate(found)}
-    except (ValueError, LookupError, TypeError):
-        return {}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
-from flowc import api
+from flowc import __version__, api
+from flowc.check.annotations import render_github, render_sarif, repository_of
 from flowc.check.render import render_json
+from flowc.check.sources import Sources
 from flowc.cli.diagnostics import diagnostics_text
 from flowc.cli.output import note, write_bytes, write_out
 from flowc.cli.root import root_of
@@ -17,24 +19,35 @@ from flowc.errors import CompileError
 @click.command("check")
 @click.argument("target")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to write it."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    help="How to write it: for people, for programs, or for code hosts.",
 )
 @click.option("--explain", is_flag=True, help="Say also why each edge is there.")
+@click.option("--strict", is_flag=True, help="Note also what has no type.")
 @click.pass_context
-def check_command(ctx: click.Context, target: str, form: str, explain: bool) -> None:
+def check_command(ctx: click.Context, target: str, form: str, explain: bool, strict: bool) -> None:
     """Say all that is wrong with the pipeline TARGET. The exit code is 3 where something is."""
     diagnostics: tuple[Diagnostic, ...]
     try:
-        compiled = compiled_target(ctx, target)
-        diagnostics, exit_code = api.check(compiled).diagnostics, 0
+        compiled, options = compiled_target(ctx, target, strict=strict)
+        diagnostics, exit_code = api.check(compiled, options).diagnostics, 0
         if explain:
             diagnostics += api.explain(compiled)
     except CompileError as error:
         diagnostics, exit_code = error.diagnostics, error.exit_code
-    if form == "json":
-        write_bytes(render_json(diagnostics) + "\n")
-    elif diagnostics:
-        write_out(diagnostics_text(diagnostics, root_of(ctx)))
-    else:
-        note(f"{target}: nothing to complain about")
+    root = root_of(ctx)
+    match form:
+        case "json":
+            write_bytes(render_json(diagnostics) + "\n")
+        case "sarif":
+            write_bytes(render_sarif(diagnostics, Sources(root), repository_of(root), __version__))
+        case "github":
+            write_bytes(render_github(diagnostics, Sources(root), repository_of(root)))
+        case _ if diagnostics:
+            write_out(diagnostics_text(diagnostics, root))
+        case _:
+            note(f"{target}: nothing to complain about")
     ctx.exit(exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def parse_pipeline(data: Any, path: Path) -> Pipeline:
         message = (
             f"IR version {data['ir_version']!r} is not known here; this flowc reads version {IR_VERSION}"
         )
-        raise _refused("FC003", message, path, "compile it again with this version of flowc")
+        raise _refused("FC003", message, path, "compile it again with this version of flowc", "$.ir_version")
     try:
         return Pipeline.model_validate(data)
     except ValidationError as error:
@@ -60,21 +61,28 @@ def parse_pipeline(data: Any, path: Path) -> Pipeline:
             Diagnostic(
                 code="FC002",
                 message=item["msg"],
-                source=Source(file=str(path), path=_json_path(item["loc"])),
+                source=Source(file=str(path), path="$").within(*_keys(data, item["loc"])),
             )
             for item in error.errors(include_url=False)
         ) from error
 
 
-def _refused(code: str, message: str, path: Path, hint: str | None = None) -> CompileError:
-    return CompileError([Diagnostic(code=code, message=message, source=Source(file=str(path)), hint=hint)])
+def _refused(
+    code: str, message: str, path: Path, hint: str | None = None, part: str | None = None
+) -> CompileError:
+    source = Source(file=str(path), path=part)
+    return CompileError([Diagnostic(code=code, message=message, source=source, hint=hint)])
 
 
-def _json_path(loc: tuple[int | str, ...]) -> str:
-    path = "$"
+def _keys(data: Any, loc: tuple[int | str, ...]) -> Iterator[int | str]:
+    """Return the keys and indices of a place as pydantic names it, without the kinds of variants in between."""
     for part in loc:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return path
+        if isinstance(data, dict) and (part in data or part == loc[-1]):
+            yield part
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int):
+            yield part
+            data = data[part] if part < len(data) else None
 
 
 def json_schema() -> dict[str, Any]:

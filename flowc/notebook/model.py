@@ -32,8 +32,13 @@ class Notebook:
     metadata: dict[str, Any]
 
     def place(self, cell: int, line: int | None = None, column: int | None = None) -> Source:
-        """Return the diagnostics' name of a place in a cell."""
-        return self.cells[cell].place(self.file, line, column)
+        """Return the diagnostics' name of a place in a cell. `column` is ast's, which counts bytes, and one more."""
+        place = self.cells[cell].place(self.file, line, column)
+        lines = self.cells[cell].source.split("\n")
+        if line is None or column is None or line > len(lines) or lines[line - 1].isascii():
+            return place
+        before = lines[line - 1].encode("utf-8", "surrogatepass")[: column - 1]
+        return self.cells[cell].place(self.file, line, len(before.decode("utf-8", "replace")) + 1)
 
 
 def diagnose(

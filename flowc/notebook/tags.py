@@ -42,7 +42,7 @@ _SILENT = (
 )
 _KALE_KEYS = frozenset(("kubeflow_notebook", "kale"))
 _KNOWN = (*_ALONE, *ROLES, *_SILENT, "step", "block", "prev", "after", "cpus", "memory", "gpus", "processes")
-_KNOWN_VALUED = ("retries", "timeout", "cache", "reads", "defines", "limit", "rng")
+_KNOWN_VALUED = ("retries", "timeout", "cache", "reads", "defines", "limit", "rng", "ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ def gather_steps(
 
 def _cell_tags(notebook: Notebook, cell: NotebookCell) -> tuple[Tagged, list[Diagnostic]]:
     tagged, problems = Tagged(), []
-    place = cell.place(notebook.file)
     for word in dict.fromkeys(words_of(cell)):
+        place = _word_place(notebook, cell, word)
         try:
             tagged = _with_word(tagged, word)
         except _UnknownWordError as unknown:
@@ -136,6 +136,22 @@ def _cell_tags(notebook: Notebook, cell: NotebookCell) -> tuple[Tagged, list[Dia
         except ValueError as wrong:
             problems.append(diagnose("FC020", f"tag '{word}': {wrong}", place))
     return tagged, problems
+
+
+def _word_place(notebook: Notebook, cell: NotebookCell, word: str) -> Source:
+    """Return where a word stands: in the file's JSON for a tag, else in the cell's `#| flowc:` line."""
+    place = cell.place(notebook.file)
+    if word in cell.tags:
+        path = f"cells[{cell.index}].metadata.tags[{cell.tags.index(word)}]"
+        return place.model_copy(update={"path": path}) if notebook.file.endswith(".ipynb") else place
+    directive = _DIRECTIVE.match(cell.source)
+    if directive is None:
+        return place
+    start = directive.start("words") + (" " + directive["words"]).index(" " + word)
+    line, column = cell.source.count("\n", 0, start) + 1, start - cell.source.rfind("\n", 0, start)
+    return place.model_copy(
+        update={"line": line, "column": column, "end_line": line, "end_column": column + len(word)}
+    )
 
 
 class _UnknownWordError(Exception):
@@ -165,7 +181,7 @@ def _with_word(tagged: Tagged, word: str) -> Tagged:
         if key == "reads":
             return replace(tagged, reads=(*tagged.reads, value))
         return replace(tagged, defines=(*tagged.defines, value))
-    if key in _IGNORED:
+    if key in _IGNORED or key == "ignore":  # `ignore:CODE` is for flowc.check
         return tagged
     if key == "limit":
         return _with_limit(tagged, value)

@@ -34,6 +34,11 @@ _VALUE_METHODS = (
     *("mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor"),
     *("lshift", "rlshift", "rshift", "rrshift", "enter", "exit", "await", "reversed", "next", "fspath"),
 )
+_OPERATORS = {
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "neg": "-", "pos": "+", "invert": "~",
+}  # fmt: skip
 _HINT = "pass it to a component, and do there what needs the value"
 
 
@@ -66,17 +71,19 @@ def _refusing(method: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-_MEANING = dict.fromkeys(_VALUE_METHODS, "an operation asks for it") | {
-    "bool": "'if', 'and', 'or' or 'not' asks whether it is true",
-    "len": "len() asks for its length",
-    "iter": "a loop or an unpacking asks for its items",
-    "contains": "'in' asks for its items",
-    "getitem": "an index asks for an item",
-    "str": "str() or an f-string asks for its text",
-    "format": "str() or an f-string asks for its text",
-    "eq": "'==' asks for it",
-    "ne": "'!=' asks for it",
-}
+_MEANING = (
+    dict.fromkeys(_VALUE_METHODS, "an operation asks for it")
+    | {
+        "bool": "'if', 'and', 'or' or 'not' asks whether it is true",
+        "len": "len() asks for its length",
+        "iter": "a loop or an unpacking asks for its items",
+        "contains": "'in' asks for its items",
+        "getitem": "an index asks for an item",
+        "str": "str() or an f-string asks for its text",
+        "format": "str() or an f-string asks for its text",
+    }
+    | {name: f"'{sign}' asks for it" for name, sign in _OPERATORS.items()}
+)
 for _method in _VALUE_METHODS:
     setattr(Future, f"__{_method}__", _refusing(_method))
 

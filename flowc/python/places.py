@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -28,13 +29,22 @@ def caller() -> Source:
     if frame is None:
         raise RuntimeError("called from nowhere")
     line, end_line, column, end_column = _positions(frame.f_code)[frame.f_lasti // 2]
+    file = frame.f_code.co_filename
     return Source(
-        file=_project_file(frame.f_code.co_filename),
+        file=_project_file(file),
         line=line,
-        column=None if column is None else column + 1,
+        column=_column(file, line, column),
         end_line=end_line,
-        end_column=None if end_column is None else end_column + 1,
+        end_column=_column(file, end_line, end_column),
     )
+
+
+def _column(filename: str, line: int | None, offset: int | None) -> int | None:
+    """Return the column, in characters from 1, of what Python counts in bytes from 0."""
+    if line is None or offset is None:
+        return None
+    text = linecache.getline(filename, line)
+    return offset + 1 if text.isascii() else len(text.encode()[:offset].decode(errors="replace")) + 1
 
 
 @lru_cache(maxsize=256)
@@ -55,8 +65,9 @@ def definition(function: Callable[..., Any]) -> Source | None:
     if code is None:
         return None
     node = _functions(code.co_filename).get(code.co_firstlineno)
-    file = _project_file(code.co_filename)
-    return Source(file=file, line=code.co_firstlineno) if node is None else _place(file, node)
+    if node is None:
+        return Source(file=_project_file(code.co_filename), line=code.co_firstlineno)
+    return _place(code.co_filename, node)
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, Source]:
@@ -65,20 +76,18 @@ def parameters(function: Callable[..., Any]) -> dict[str, Source]:
     node = _functions(code.co_filename).get(code.co_firstlineno) if code else None
     if code is None or node is None:
         return {}
-    arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-    return {argument.arg: _place(_project_file(code.co_filename), argument) for argument in arguments}
+    args = node.args
+    named = (*args.posonlyargs, *args.args, *args.kwonlyargs)
+    starred = (argument for argument in (args.vararg, args.kwarg) if argument is not None)
+    return {argument.arg: _place(code.co_filename, argument) for argument in (*named, *starred)}
 
 
-def _place(file: str, node: ast.arg | _Function) -> Source:
+def _place(filename: str, node: ast.arg | _Function) -> Source:
+    file, column = _project_file(filename), _column(filename, node.lineno, node.col_offset)
     if not isinstance(node, ast.arg):
-        return Source(file=file, line=node.lineno, column=node.col_offset + 1)
-    return Source(
-        file=file,
-        line=node.lineno,
-        column=node.col_offset + 1,
-        end_line=node.end_lineno,
-        end_column=None if node.end_col_offset is None else node.end_col_offset + 1,
-    )
+        return Source(file=file, line=node.lineno, column=column)
+    end = _column(filename, node.end_lineno, node.end_col_offset)
+    return Source(file=file, line=node.lineno, column=column, end_line=node.end_lineno, end_column=end)
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,3 +74,16 @@ def said_of(
     found = HEAD.findall(written.out) or HEAD.findall(written.err)
     assert code == (ERRORS if any(severity == "error" for severity, _ in found) else WARNINGS), written
     return found
+
+
+def test_a_percent_notebook_without_jupytext_is_told_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "cells.py").write_text("# %%\n#| flowc: step:load\nrows = 1\n")
+    program = (
+        "import sys; sys.modules['jupytext'] = None; from flowc.cli.app import run_command; "
+        "sys.exit(run_command(['check', 'cells.py']))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, HEAD.findall(ended.stdout)) == (ERRORS, [("error", "FC013")])
+    assert "= hint: install flowc[notebook]" in ended.stdout

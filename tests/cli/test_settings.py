@@ -31,7 +31,11 @@ def test_flags_win_over_variables_over_the_project(tmp_path: Path) -> None:
     ("text", "said", "hint"),
     [
         ("[tool.flowc]\nrunnner = 'local'", "[tool.flowc] has no key 'runnner'", "did you mean 'runner'?"),
-        ("[tool.flowc]\nzzz = 1", "[tool.flowc] has no key 'zzz'", "its keys are: runner, store, workers"),
+        (
+            "[tool.flowc]\nzzz = 1",
+            "[tool.flowc] has no key 'zzz'",
+            "its keys are: runner, store, workers, severity",
+        ),
         ("[tool.flowc]\nworkers = 0", "[tool.flowc] workers = 0: Input should be greater than", None),
         ("[tool]\nflowc = 1", "tool.flowc is not a table", None),
         ("[tool.flowc", "can't be read: ", None),

@@ -148,7 +148,7 @@ def test_a_kind_is_written_though_it_is_a_default() -> None:
         (b"[" * 100_000, "FC001", "p.json"),
         (b"[1]", "FC002", "p.json"),
         (b'{"cells": []}', "FC002", "p.json"),
-        (b'{"ir_version": 99}', "FC003", "p.json"),
+        (b'{"ir_version": 99}', "FC003", "p.json at $.ir_version"),
         (b'{"ir_version": 1, "name": "p", "tasks": [{"name": 3}]}', "FC002", "p.json at $.tasks[0].name"),
         (b'{"ir_version": 1, "name": "p", "surprise": 3}', "FC002", "p.json at $.surprise"),
     ],

@@ -1,0 +1,59 @@
+"""Places in a compiled pipeline's own file: what is wrong with IR in JSON is shown there, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from flowc.diagnostics import Diagnostic, Related, Source
+from flowc.ir import Component, Parameter, Pipeline, Port, Task
+
+_Placed = TypeVar("_Placed", Component, Parameter, Port, Task)
+
+
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """A pipeline whose parts have their JSON paths for places; `written` are the places that they had."""
+
+    pipeline: Pipeline
+    written: dict[Source, Source]
+
+    def with_origin(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Return a diagnostic with the place in the code that the part was compiled from."""
+        place = diagnostic.source
+        if place is None or place.path is None:
+            return diagnostic
+        within = [source for source in self.written if place.path.startswith(source.path or "")]
+        if not within:
+            return diagnostic
+        origin = self.written[max(within, key=lambda source: len(source.path or ""))]
+        related = (*diagnostic.related, Related(message="compiled from here", source=origin))
+        return diagnostic.model_copy(update={"related": related})
+
+
+def in_file(pipeline: Pipeline, file: str) -> InFile:
+    """Return the pipeline with places in its JSON file."""
+    top = Source(file=file, path="$")
+    written: dict[Source, Source] = {}
+
+    def placed(thing: _Placed, at: Source) -> _Placed:
+        if thing.source is not None:
+            written[at] = thing.source
+        return thing.model_copy(update={"source": at})
+
+    def all_placed(things: Iterable[_Placed], key: str, at: Source = top) -> tuple[_Placed, ...]:
+        return tuple(placed(thing, at.within(key, number)) for number, thing in enumerate(things))
+
+    components = {}
+    for name, component in pipeline.components.items():
+        at = top.within("components", name)
+        ports = {key: all_placed(getattr(component, key), key, at) for key in ("inputs", "outputs")}
+        components[name] = placed(component.model_copy(update=ports), at)
+    moved = {
+        "tasks": all_placed(pipeline.tasks, "tasks"),
+        "parameters": all_placed(pipeline.parameters, "parameters"),
+        "components": components,
+        "source": top,
+    }
+    return InFile(pipeline.model_copy(update=moved), written)
