@@ -150,7 +150,8 @@ def test_github_shows_the_line_of_the_notebooks_file(flowc: Flowc, tmp_path: Pat
 def test_github_escapes_what_it_would_obey(flowc: Flowc, tmp_path: Path) -> None:
     (tmp_path / "a,b:c%.py").write_text("# %%\n#| flowc: step:one after:%0A\nx = 1\n")
     said = flowc("check", "a,b:c%.py", "--format", "github")
-    assert said.out.startswith("::error file=a%2Cb%3Ac%25.py,title=flowc FC020::")
+    place = "file=a%2Cb%3Ac%25.py,line=2,endLine=2,col=20,endColumn=29"
+    assert said.out.startswith(f"::error {place},title=flowc FC020::")
     assert "'after:%250A'" in said.out
 
 
