@@ -119,7 +119,7 @@ class Fingerprints:
 
     def _argument(self, port: str, given: Literal | Reference) -> str:
         if isinstance(given, Reference):
-            return self._reach.of(given.ref).digest
+            return self._reach.of(given.ref, passed_on=True).digest
         try:
             return value_digest(given.value, self._digests.of)
         except FlowcError as error:

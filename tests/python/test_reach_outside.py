@@ -267,6 +267,24 @@ def test_modules_that_are_imported_before_count_by_what_they_do(tmp_path: Path) 
     assert of_helper() != before
 
 
+def test_the_docstring_of_a_function_that_is_passed_on_counts(tmp_path: Path) -> None:
+    write(tmp_path, main="def run(x):\n    'Do it.'\n")
+    one = CodeReach([str(tmp_path)]).of("main:run")
+    one_passed = CodeReach([str(tmp_path)]).of("main:run", passed_on=True)
+    write(tmp_path, main="def run(x):\n    'Do it well.'\n")
+    assert CodeReach([str(tmp_path)]).of("main:run") == one
+    assert CodeReach([str(tmp_path)]).of("main:run", passed_on=True).digest != one_passed.digest
+
+
+def test_a_star_import_of_a_library_counts(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    install(site, "tinylib", "1.2", "tinylib.py")
+    write(tmp_path, main="from tinylib import *\nfrom time import *\ndef run(x):\n    return f(x), time()\n")
+    found = reached(tmp_path, site)
+    assert found.distributions == {"tinylib": "1.2"}
+    assert [reading.name for reading in found.clock] == ["time.time"]
+
+
 def program(folder: Path, source: str, *search_path: Path) -> Reached:
     return CodeReach([str(each) for each in search_path]).of_program(ast.parse(source).body, "step", folder)
 

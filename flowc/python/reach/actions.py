@@ -190,6 +190,8 @@ class _Pass:
 
     def _freshness(self, statement: Statement, name: str) -> Freshness:
         """Say how far the object that a name is bound to is this name's alone: all of it, or but for what it holds."""
+        if statement.bound.names != {name}:
+            return "no"  # `A = [B := []]`: each holds the other's
         match statement.node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return "no" if statement.node.decorator_list else "outside"

@@ -45,9 +45,9 @@ class Closure:
 
     # -- starts
 
-    def start_at(self, module: str, name: str) -> None:
-        """Reach a module's name."""
-        self._follow(self._project.targets(module, (name,)), documented=False)
+    def start_at(self, module: str, name: str, *, documented: bool) -> None:
+        """Reach a module's name; without one the whole module."""
+        self._follow(self._project.targets(module, (name,) if name else ()), documented=documented)
         self._work()
 
     def start_with(self, module: Module) -> None:
@@ -55,8 +55,8 @@ class Closure:
         self.executed.add(module.name)
         for index in range(len(module.statements)):
             self._reach(module, index)
-        for statement in module.statements:
-            for name in self._project.executed_by(statement):
+        for imported in self._project.imports_of(module).values():
+            for name in imported:
                 self._enter(name)
         self._work()
 
@@ -159,7 +159,8 @@ class Closure:
             if module is not None:
                 for index in self._actions.of(module):
                     self._reach(module, index)
-                waiting.extend(name for each in module.statements for name in self._project.executed_by(each))
+                for imported in self._project.imports_of(module).values():
+                    waiting.extend(imported)
                 for _, star in module.stars:
                     self._distribution(star)
 
@@ -212,7 +213,7 @@ class Closure:
         level = len(text) - len(text.lstrip("."))
         is_package = module.file.endswith("__init__.py")
         name = absolute(text[level:], level, module.name, is_package=is_package)
-        if not text or (level and not self._project.is_there(name)):
+        if not text or not self._project.is_there(name):
             self._reach_around(module)
         else:
             self._follow(self._project.targets(name, ()), documented=True)

@@ -50,21 +50,24 @@ class CodeReach:
         self._read: dict[tuple[str, str], Module] = {}
         self._world = _World(self._search_path, self._read)
         self._worlds: dict[Path, _World] = {}
-        self._reached: dict[str, Reached] = {}
+        self._reached: dict[tuple[str, bool], Reached] = {}
 
-    def of(self, ref: str) -> Reached:
-        """Return what a function or class reaches, named as "module:qualname"."""
+    def of(self, ref: str, *, passed_on: bool = False) -> Reached:
+        """Return what a function or class reaches, named as "module:qualname".
+
+        Where it is `passed_on` to code that may read its docstring, as tools of language models are, that counts too.
+        """
         module, _, qualname = ref.partition(":")
         name = qualname.partition(".")[0]
         key = f"{module}:{name}"
-        if key not in self._reached:
+        if (key, passed_on) not in self._reached:
             world = self._world
             closure = self._closure(world)
-            closure.start_at(module, name)
+            closure.start_at(module, name, documented=passed_on)
             # A library's own function is counted by its name, and with its library by the version.
             outside = {} if world.project.is_ours(module) else {key: "library"}
-            self._reached[key] = world.reached(closure, outside)
-        return self._reached[key]
+            self._reached[key, passed_on] = world.reached(closure, outside)
+        return self._reached[key, passed_on]
 
     def of_program(self, body: Sequence[ast.stmt], name: str, folder: Path) -> Reached:
         """Return what statements reach that run by themselves, in `folder`: a notebook's step. All of them count."""

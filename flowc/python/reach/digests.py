@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flowc.python.reach import outside
 from flowc.python.reach.actions import Actions
@@ -52,9 +52,11 @@ class Digests:
         if key not in self._names:
             module = self._project.module(module_name)
             assert module is not None
-            words = list(module.futures)
-            for binding in self._project.bindings(module, name):
-                words.extend(self._binding(module, binding, documented))
+            bindings = self._project.bindings(module, name)
+            words = [word for each in bindings for word in self._binding(module, each, documented)]
+            if _is_one_package(bindings):
+                words.sort()
+            words.extend(module.futures)
             self._names[key] = words_digest(words)
         return self._names[key]
 
@@ -96,11 +98,8 @@ class Digests:
         """
         actions = self._actions.of(module)
         turns = self._turns(module, closure)
-        imports = {
-            index
-            for index, statement in enumerate(module.statements)
-            if not acting.isdisjoint(self._project.executed_by(statement))
-        }
+        imported = self._project.imports_of(module)
+        imports = {index for index, names in imported.items() if not acting.isdisjoint(names)}
         if not actions and len(turns | imports) < 2:
             return
         between: set[str] = set()
@@ -113,7 +112,7 @@ class Digests:
             elif index in turns:
                 yield from sorted(statement.bound.names | {each.name or "" for each in statement.changes})
             elif index in imports:
-                yield from sorted(acting.intersection(self._project.executed_by(statement)))
+                yield from sorted(acting & imported[index])
             elif (module.name, index) in closure.statements and statement.eager.uses:
                 between |= statement.bound.names
         yield from sorted(between)
@@ -121,7 +120,8 @@ class Digests:
     def _turns(self, module: Module, closure: Closure) -> set[int]:
         turns: set[int] = set()
         for name, bindings in module.bindings.items():
-            if len(bindings) > 1 and (module.name, name) in closure.names:
+            several = len(bindings) > 1 and not _is_one_package(bindings)
+            if several and (module.name, name) in closure.names:
                 turns.update(binding.index for binding in bindings)
         return turns
 
@@ -135,8 +135,8 @@ class Digests:
                 continue
             if self._actions.of(module):
                 acting.append(name)
-            for statement in module.statements:
-                for imported in self._project.executed_by(statement):
+            for names in self._project.imports_of(module).values():
+                for imported in names:
                     importers.setdefault(imported, set()).add(name)
         found = set(acting)
         while acting:
@@ -144,3 +144,9 @@ class Digests:
                 found.add(importer)
                 acting.append(importer)
         return found
+
+
+def _is_one_package(bindings: Sequence[Binding]) -> bool:
+    """Say whether a name is bound by `import a.b` and `import a.c` alone, whose order tells nothing."""
+    imports = {imported.module for each in bindings for imported in each.imports if imported.name is None}
+    return len(imports) == 1 and not any(each.whole or each.star for each in bindings)

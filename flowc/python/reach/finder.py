@@ -54,8 +54,13 @@ class Finder:
         if not start and found.file is not None:
             start, prefix = (str(Path(found.file).parent),), ""
         waiting = [(folder, prefix) for folder in start]
+        seen = set()
         while waiting:
             folder, prefix = waiting.pop()
+            real = os.path.realpath(folder)
+            if real in seen:
+                continue  # a link to a folder above
+            seen.add(real)
             for entry in sorted(self._listing(folder)):
                 stem, dot, suffix = entry.partition(".")
                 if not stem.isidentifier() or stem in ("__pycache__", "__init__", "__main__"):

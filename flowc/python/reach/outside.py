@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Final
 
 from flowc.python.reach.uses import Use
@@ -79,9 +80,13 @@ def imported_text(dotted: str, use: Use) -> str | None:
     """Return the module that a call imports by a text; "" where the text can't be told, None for no import."""
     if dotted not in _IMPORTERS:
         return None
-    arguments = use.call.args if use.call is not None else []
-    if arguments and isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
-        return arguments[0].value
+    match use.call.args if use.call is not None else []:
+        case [ast.Constant(value=str() as text)] if not text.startswith("."):
+            return text
+        case [ast.Constant(value=str() as text), ast.Name(id="__package__" | "__name__")]:
+            return text
+        case [ast.Constant(value=str() as text), ast.Constant(value=str() as package)]:
+            return f"{package}{text}" if re.match(r"\.[^.]", text) else ""
     return ""
 
 

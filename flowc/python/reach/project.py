@@ -43,6 +43,7 @@ class Project:
         self._folders: dict[str, Path] = {}
         self._targets: dict[tuple[str, str, tuple[str, ...]], tuple[Target, ...]] = {}
         self._exports: dict[str, frozenset[str]] = {}
+        self._imports: dict[str, dict[int, frozenset[str]]] = {}
 
     def add(self, program: Module, folder: Path) -> None:
         """Take in a program, whose name is none that can be imported, and the folder that it runs in."""
@@ -66,7 +67,7 @@ class Project:
 
     def is_ours(self, name: str) -> bool:
         """Say whether a module is read: project code, or installed by nothing that has a version."""
-        return name in self._modules or self._is_ours(self._finder.find(name))
+        return name in self._folders or self._is_ours(self._finder.find(name))
 
     def _is_ours(self, found: Found) -> bool:
         if found.kind == "installed" and found.file is not None:
@@ -79,7 +80,7 @@ class Project:
 
     def is_there(self, name: str) -> bool:
         """Say whether a module can be found."""
-        return name in self._modules or self._finder.find(name).kind != "missing"
+        return name in self._folders or self._finder.find(name).kind != "missing"
 
     def may_do_anything(self, name: str) -> bool:
         """Say whether a module is a library's whose import may do more than give its names."""
@@ -110,13 +111,21 @@ class Project:
         if found.folders:
             yield from (name for name in self._finder.below(found) if self.is_ours(name))
 
-    def executed_by(self, statement: Statement) -> Iterator[str]:
-        """Yield the modules that are imported when a top-level statement is executed."""
-        if statement.executed:
-            for imported in statement.eager.imports:
-                yield imported.executes or imported.module
-                if imported.name is not None and self.is_module(imported.module, imported.name):
-                    yield f"{imported.module}.{imported.name}"
+    def imports_of(self, module: Module) -> dict[int, frozenset[str]]:
+        """Return the modules that a module's statements import when they are executed, by statement."""
+        if module.name not in self._imports:
+            found = {}
+            for index, statement in enumerate(module.statements):
+                if statement.executed and statement.eager.imports:
+                    found[index] = frozenset(self._imported_by(statement))
+            self._imports[module.name] = found
+        return self._imports[module.name]
+
+    def _imported_by(self, statement: Statement) -> Iterator[str]:
+        for imported in statement.eager.imports:
+            yield imported.executes or imported.module
+            if imported.name is not None and self.is_module(imported.module, imported.name):
+                yield f"{imported.module}.{imported.name}"
 
     # -- names
 
