@@ -684,6 +684,14 @@ EDITS = [
         pack__helpers=HELPERS,
     ),
     edit(
+        "what a circular import sees",
+        True,
+        "B = 3\nimport other\n",
+        "import other\nB = 3\n",
+        main="B = 3\nimport other\ndef run(x):\n    return other.B\n",
+        other="B = 1\nfrom main import *\n",
+    ),
+    edit(
         "order of imports of one package",
         False,
         "import pack.a\nimport pack.b\n",

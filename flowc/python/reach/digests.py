@@ -30,7 +30,7 @@ class Digests:
         for (home, name), asked in closure.names.items():
             if program is None or home != program.name:
                 found[f"{home}:{name}"] = self._name(home, name, documented or asked)
-        acting = self._acting(closure)
+        acting = self._acting(closure) | self._circular(closure)
         for name in closure.executed:
             module = self._project.module(name)
             if module is None:
@@ -100,7 +100,9 @@ class Digests:
         turns = self._turns(module, closure)
         imported = self._project.imports_of(module)
         imports = {index for index, names in imported.items() if not acting.isdisjoint(names)}
-        if not actions and len(turns | imports) < 2:
+        # Who is imported in a circle sees what its importer has defined so far.
+        circular = module.name in acting and bool(imports)
+        if not actions and not circular and len(turns | imports) < 2:
             return
         between: set[str] = set()
         for index, statement in enumerate(module.statements):
@@ -113,7 +115,7 @@ class Digests:
                 yield from sorted(statement.bound.names | {each.name or "" for each in statement.changes})
             elif index in imports:
                 yield from sorted(acting & imported[index])
-            elif (module.name, index) in closure.statements and statement.eager.uses:
+            elif (module.name, index) in closure.statements and (circular or statement.eager.uses):
                 between |= statement.bound.names
         yield from sorted(between)
 
@@ -144,6 +146,27 @@ class Digests:
                 found.add(importer)
                 acting.append(importer)
         return found
+
+    def _circular(self, closure: Closure) -> set[str]:
+        """Return the modules that import each other in a circle, and those between two circles."""
+        imports = {
+            name: set().union(*self._project.imports_of(module).values()) & closure.executed
+            for name in closure.executed
+            if (module := self._project.module(name)) is not None
+        }
+        importers: dict[str, set[str]] = {name: set() for name in imports}
+        for name, imported in imports.items():
+            for each in imported & imports.keys():
+                importers[each].add(name)
+        left = set(imports)
+        for edges, back in ((imports, importers), (importers, imports)):
+            ends = [name for name in left if not edges[name] & left]
+            while ends:
+                name = ends.pop()
+                if name in left:
+                    left.discard(name)
+                    ends.extend(each for each in back[name] & left if not edges[each] & left)
+        return left
 
 
 def _is_one_package(bindings: Sequence[Binding]) -> bool:
