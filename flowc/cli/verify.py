@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,8 +25,8 @@ from flowc.store.metadata import open_store
 from flowc.view import view_run
 
 if TYPE_CHECKING:
-    from flowc.verify.checks import Check
-    from flowc.verify.inside import Finding
+    from flowc.verify.checks import Check, Occasion
+    from flowc.verify.inside import Finding, Verdict
     from flowc.verify.verify import Verification
 
 
@@ -40,9 +41,10 @@ if TYPE_CHECKING:
 def verify_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Run the notebook TARGET as a pipeline and in one fresh kernel, and compare the values, exactly.
 
-    Compared is each value that crosses from step to step, as its step made it and as the next one reads it, and each
-    result of the pipeline. The exit code is 1 where one differs, 0 where none does; values that can't be compared are
-    listed with the reason. Both runs really happen: what cells write to files, they write twice.
+    Compared is each parameter, each value that crosses from step to step, as its step made it and as the next one
+    reads it, and all that the notebook's names hold at its end, numbers to the last digit. The exit code is 1 where
+    one differs, 0 where none does; values that can't be compared are listed with the reason. Both runs really
+    happen: what cells write to files, they write twice.
     """
     from flowc.verify.verify import verify_notebook
 
@@ -55,7 +57,7 @@ def verify_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool,
             compiled,
             arguments,
             settings.store,
-            lambda: api.run(compiled, arguments, settings, listener, interrupts),
+            lambda whole: api.run(whole, arguments, settings, listener, interrupts),
         )
     _write(verification, settings.store, as_json=as_json)
     canceled = verification.run.state == "CANCELED"
@@ -70,7 +72,7 @@ def _write(verification: Verification, store: Path, *, as_json: bool) -> None:
     if as_json:
         write_json(_as_json(verification))
     else:
-        for line in columns([_HEAD, *(_cells(check, finding) for check, finding in verification.rows)]):
+        for line in columns([_HEAD, *_rows(verification)]) if verification.rows else ():
             write_out(line)
         write_out(_summary(verification))
     if verification.failure is not None:
@@ -79,27 +81,55 @@ def _write(verification: Verification, store: Path, *, as_json: bool) -> None:
         note(line)
 
 
-_HEAD = ("STEP", "VALUE", "WHEN", "TYPE", "VERDICT")
+_HEAD = ("STEP", "VALUE", "TYPE", "COMPARED", "VERDICT")
+_OCCASIONS: Mapping[Occasion, str] = MappingProxyType(
+    {"given": "given by", "made": "made by", "read": "read by", "end": "at the end"}
+)
+_GRAVEST: tuple[Verdict, ...] = ("different", "not compared", "same")
 
 
-def _cells(check: Check, finding: Finding) -> tuple[str, ...]:
-    verdict = finding.verdict + (f": {finding.detail}" if finding.detail else "")
-    return (printable(check.step), check.name, _when(check), printable(finding.type), printable(verdict))
+def _rows(verification: Verification) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each value that a step gave or a parameter has, however often it was compared."""
+    for (step, name), pairs in _by_value(verification).items():
+        finding = _gravest(finding for _, finding in pairs)
+        compared = _when(check for check, _ in pairs)
+        verdict = finding.verdict + (f": {finding.detail}" if finding.detail else "")
+        cells = ("(parameter)" if step is None else step, name, finding.type, compared, verdict)
+        yield tuple(map(printable, cells))
 
 
-def _when(check: Check) -> str:
-    if check.reader is None:
-        return f"made by cell {check.moment.cell}"
-    return f"read by cell {check.moment.cell} of {printable(check.reader)}"
+def _by_value(verification: Verification) -> dict[tuple[str | None, str], list[tuple[Check, Finding]]]:
+    values: dict[tuple[str | None, str], list[tuple[Check, Finding]]] = {}
+    for check, finding in verification.rows:
+        values.setdefault((check.step, check.name), []).append((check, finding))
+    return values
+
+
+def _gravest(findings: Iterable[Finding]) -> Finding:
+    return min(findings, key=lambda finding: _GRAVEST.index(finding.verdict))
+
+
+def _when(checks: Iterable[Check]) -> str:
+    """Say in the fewest words when a value was compared."""
+    cells: dict[str, list[str]] = {}
+    for check in checks:
+        cells.setdefault(_OCCASIONS[check.occasion], []).append(str(check.moment.cell))
+    return ", ".join(
+        words if words == _OCCASIONS["end"] else f"{words} cell{'s' * (len(them) > 1)} {' and '.join(them)}"
+        for words, them in cells.items()
+    )
 
 
 def _summary(verification: Verification) -> str:
-    verdicts = [finding.verdict for _, finding in verification.rows]
-    counts = ", ".join(
-        f"{verdicts.count(verdict)} {verdict}" for verdict in ("same", "different", "not compared")
-    )
-    said = "holds" if verification.holds else "does not hold"
-    return f"{verification.run.run} {said}: {counts}"
+    run = verification.run
+    if run.state != "COMPLETE":
+        return f"nothing compared: run {run.run} of the pipeline is {run.state.lower()}"
+    gravest = [
+        _gravest(finding for _, finding in pairs).verdict for pairs in _by_value(verification).values()
+    ]
+    counts = ", ".join(f"{gravest.count(v)} {v}" for v in reversed(_GRAVEST) if v == "same" or v in gravest)
+    gives = "gives" if verification.holds else "does not give"
+    return f"run {run.run} {gives} what one kernel gives: of {len(gravest)} values, {counts}"
 
 
 def _first_difference(verification: Verification) -> Iterator[str]:
@@ -107,12 +137,58 @@ def _first_difference(verification: Verification) -> Iterator[str]:
     if row is None:
         return
     check, finding = row
-    yield f"first difference: cell {check.moment.cell}, {check.name}{finding.place}, of step '{check.step}'"
-    yield from columns([("in the kernel", finding.kernel), ("in the pipeline", finding.pipeline)], "  ")
+    whose = f"parameter '{check.name}'" if check.step is None else f"'{check.name}' of step '{check.step}'"
+    yield f"first difference: {whose}, {_where(verification, check)}"
+    yield from columns(
+        [
+            ("where", f"{check.name}{finding.place}"),
+            ("one kernel", finding.kernel),
+            ("pipeline", finding.pipeline),
+        ],
+        "  ",
+    )
+    yield f"  {_reason(verification, check)}"
+
+
+def _where(verification: Verification, check: Check) -> str:
+    cells = {cell.index: cell.id for cell in verification.pipeline.cells}
+    cell_id = cells.get(check.moment.cell)
+    cell = f"cell {check.moment.cell}" + (f" (id {cell_id})" if cell_id else "")
+    match check.occasion:
+        case "given":
+            return f"after {cell}, which sets it"
+        case "made":
+            return f"after {cell}, which makes it"
+        case "read":
+            return f"before {cell} of step '{check.reader}', which reads it"
+    return f"at the notebook's end, after {cell}"
+
+
+def _reason(verification: Verification, check: Check) -> str:
+    """Say what a first difference means: all that was compared before it is the same."""
+    if check.occasion == "given":
+        return "the pipeline takes it in another form than the notebook: write it as its annotation has it"
+    if check.occasion == "made":
+        return (
+            f"all that was compared before is the same, so cell {check.moment.cell} or one above it goes by something"
+            " that is no variable (the clock, random numbers, a file, the environment), or a change was not seen"
+        )
+    made = _last_same(verification, check)
+    return (
+        f"it was the same after cell {made}, and some cell below that changes it in a way not seen: tag that cell"
+        f" 'defines:{check.name}'"
+    )
+
+
+def _last_same(verification: Verification, check: Check) -> int:
+    """Return the last cell after or before which a value was found to be the same."""
+    rows = _by_value(verification)[check.step, check.name]
+    return max(one.moment.cell for one, finding in rows if finding.verdict == "same")
 
 
 def _as_json(verification: Verification) -> dict[str, Any]:
     failure = verification.failure
+    ids = {cell.index: cell.id for cell in verification.pipeline.cells}
     return {
         "run": verification.run.run,
         "state": verification.run.state,
@@ -122,7 +198,9 @@ def _as_json(verification: Verification) -> dict[str, Any]:
             {
                 "step": check.step,
                 "name": check.name,
+                "occasion": check.occasion,
                 "cell": check.moment.cell,
+                "cell_id": ids.get(check.moment.cell),
                 "reader": check.reader,
                 "type": finding.type,
                 "verdict": finding.verdict,

@@ -20,8 +20,9 @@ from flowc.engine.failure import task_error
 from flowc.engine.logs import append, copied_output, finish_output, take_over_output
 from flowc.engine.observe import Observer, observing
 from flowc.engine.ports import about, held_input, held_outputs
-from flowc.errors import FlowcError
+from flowc.errors import CodecError, FlowcError
 from flowc.ir import NotebookCode, Port
+from flowc.notebook.crossing import Unbound
 from flowc.python.load import load_code, prepare_modules
 from flowc.runner import Input, Literal, Observed, Packed, Reference, TaskCall, TaskResult
 from flowc.store.artifacts import ArtifactStore
@@ -155,4 +156,10 @@ def _value(given: Input, port: Port, store: ArtifactStore) -> Any:
 
 def _saved(store: ArtifactStore, port: Port, value: Any) -> Stored:
     with about(f"output '{port.name}'"):
-        return store.save(value, port.type)
+        try:
+            return store.save(value, port.type)
+        except CodecError as error:
+            if port.required:
+                raise
+            # Nobody reads a notebook's result that may be left out: the run does not fail for it.
+            return store.save(Unbound(port.name, error.message, missing=False), port.type)

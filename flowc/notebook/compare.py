@@ -58,7 +58,7 @@ class _Comparison:
     def difference(self, place: str, one: Any, other: Any) -> Difference | None:
         if one is other:
             return None
-        if type(one) is not type(other):
+        if type(one) is not type(other) and not _of_one_name(type(one), type(other)):
             return Difference(place, _with_type(one), _with_type(other))
         kind = type(one)
         if kind in (float, complex):
@@ -84,6 +84,12 @@ class _Comparison:
             if found is not None:
                 return found
         return None
+
+
+def _of_one_name(one: type, other: type) -> bool:
+    """Say whether two classes may be one that a function made twice: pickle can't name it, and so copies it."""
+    names = {(each.__module__, each.__qualname__) for each in (one, other)}
+    return len(names) == 1 and "<locals>" in one.__qualname__
 
 
 def _differ(place: str, one: Any, other: Any) -> Difference:
@@ -115,6 +121,8 @@ def _parts(place: str, one: Any, other: Any) -> _Pairs | Difference:
             return _sequence(place, one, other)
         case set() | frozenset():
             return _set(place, one, other)
+        case type() if _of_one_name(one, other):
+            return _class(place, one, other)
         case type() | types.ModuleType() | types.BuiltinFunctionType():
             return _named(place, one, other)
         case types.FunctionType():
@@ -136,6 +144,21 @@ def _named(place: str, one: Any, other: Any) -> Difference:
     return _differ(place, one, other)
 
 
+def _class(place: str, one: type, other: type) -> _Pairs:
+    """Return what two classes of one name are made of. Descriptors that Python makes itself say nothing more."""
+    yield f"{place}.__bases__", one.__bases__, other.__bases__
+    yield from _attributes(place, _class_body(one), _class_body(other))
+
+
+def _class_body(kind: type) -> dict[str, Any]:
+    made = (types.GetSetDescriptorType, types.MemberDescriptorType)
+    return {
+        name: part.__func__ if isinstance(part, staticmethod | classmethod) else part
+        for name, part in vars(kind).items()
+        if not isinstance(part, made) and not name.startswith(("__static_", "__firstlineno", "_abc_"))
+    }
+
+
 def _mapping(place: str, one: dict[Any, Any], other: dict[Any, Any]) -> _Pairs | Difference:
     if len(one) != len(other):
         return Difference(
@@ -151,9 +174,13 @@ def _mapping(place: str, one: dict[Any, Any], other: dict[Any, Any]) -> _Pairs |
 def _sequence(place: str, one: Any, other: Any) -> _Pairs | Difference:
     if len(one) != len(other):
         return Difference(place, f"length {len(one)}: {shown(one)}", f"length {len(other)}: {shown(other)}")
+    fields = getattr(type(one), "_fields", ())
     items = () if _plainly_equal(one, other) else enumerate(zip(one, other, strict=True))
     return _chained(
-        ((f"{place}[{index}]", *pair) for index, pair in items),
+        (
+            (f"{place}.{fields[index]}" if index < len(fields) else f"{place}[{index}]", *pair)
+            for index, pair in items
+        ),
         _own_state(place, one, other, list if isinstance(one, list) else tuple),
     )
 
@@ -250,7 +277,7 @@ def _reduction_parts(
     place: str, value: Any, one: tuple[Any, ...], other: tuple[Any, ...]
 ) -> Iterator[_Pairs]:
     yield [(f"{place}: made by", one[0], other[0]), (f"{place}: made from", one[1], other[1])]
-    for part, other_part in zip(one[2:], other[2:], strict=True):
+    for part, other_part in zip(map(_flat, one[2:]), map(_flat, other[2:]), strict=True):
         if isinstance(part, dict) and isinstance(other_part, dict):
             yield _attributes(
                 place,
@@ -261,6 +288,14 @@ def _reduction_parts(
             yield [(f"{place}: items", list(part), list(other_part))]
         else:
             yield [(place, part, other_part)]
+
+
+def _flat(state: Any) -> Any:
+    """Return what pickle takes of an instance with slots as one mapping: it has the dictionary, then the slots."""
+    match state:
+        case (dict() | None as attributes, dict() as slots):
+            return {**(attributes or {}), **slots}
+    return state
 
 
 # -- libraries' own

@@ -36,23 +36,8 @@ from flowc.notebook.guard import Watchman
 from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
 from flowc.notebook.lower import definitions_module
 from flowc.notebook.outputs import CellStream, OutputFile
+from flowc.notebook.results import is_result
 from flowc.runner import CodeBase, Guard
-
-_KEPT_MODULES = (
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "polars",
-    "sklearn",
-    "keras",
-    "torch",
-    "xgboost",
-    "flowc",
-    "datetime",
-)
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_DEEPEST = 6
-_WIDEST = 10_000
 
 
 def register_definitions(code_base: CodeBase) -> types.ModuleType:
@@ -263,7 +248,7 @@ class _Step:
         if name not in self._namespace:
             return Unbound(name, "it has no value at the end of the step")
         value = self._namespace[name]
-        if optional and not _is_result(value):
+        if optional and not is_result(value, self._namespace["__name__"]):
             return Unbound(name, f"a {type(value).__qualname__} is not kept as a result", missing=False)
         return value
 
@@ -302,20 +287,6 @@ def _is_quiet(source: str) -> bool:
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     last = [token.string for token in tokens if token.type not in blank][-1:]
     return last == [";"]
-
-
-def _is_result(value: Any, depth: int = 0) -> bool:
-    """Say whether a value that no step reads is worth keeping: data, not figures, files or functions."""
-    if isinstance(value, _PLAIN):
-        return True
-    if isinstance(value, list | tuple | set | frozenset | dict):
-        items = [*value, *value.values()] if isinstance(value, dict) else list(value)
-        return (
-            depth < _DEEPEST and len(items) < _WIDEST and all(_is_result(item, depth + 1) for item in items)
-        )
-    if isinstance(value, type | types.ModuleType | types.FunctionType):
-        return False
-    return type(value).__module__.partition(".")[0] in _KEPT_MODULES
 
 
 def _holds_twice(value: Any, seen: set[int]) -> bool:

@@ -56,20 +56,23 @@ def compile_notebook(path: Path, root: Path) -> tuple[Pipeline, list[Diagnostic]
     return compiled.pipeline, compiled.diagnostics
 
 
-def explain_notebook(path: Path, root: Path) -> Compiled:
-    """Compile a notebook and keep for each edge why it is there. Raises CompileError as `compile_notebook` does."""
-    return compile_cells(read_notebook(path, root))
+def explain_notebook(path: Path, root: Path, *, keep_all: bool = False) -> Compiled:
+    """Compile a notebook and keep for each edge why it is there. Raises CompileError as `compile_notebook` does.
+
+    With `keep_all` each step keeps all that its names hold at the notebook's end, not only what is a result.
+    """
+    return compile_cells(read_notebook(path, root), keep_all=keep_all)
 
 
-def compile_cells(notebook: Notebook) -> Compiled:
+def compile_cells(notebook: Notebook, *, keep_all: bool = False) -> Compiled:
     """Compile a notebook that was read. Raises CompileError as `compile_notebook` does."""
     try:
-        return _compiled(notebook)
+        return _compiled(notebook, keep_all)
     except (OutOfBudgetError, RecursionError) as error:
         raise CompileError([gives_up(error, Source(file=notebook.file))]) from error
 
 
-def _compiled(notebook: Notebook) -> Compiled:
+def _compiled(notebook: Notebook, keep_all: bool) -> Compiled:
     tagged, problems = read_tags(notebook)
     steps, conflicts = gather_steps(notebook, tagged)
     cells, wrong = _plain_cells(notebook, tagged)
@@ -84,7 +87,7 @@ def _compiled(notebook: Notebook) -> Compiled:
     problems += wrong
     _refuse(problems)
     analysis = analyse(notebook, cells, parameters)
-    flow = resolve_steps(notebook, analysis)
+    flow = resolve_steps(notebook, analysis, keep_all=keep_all)
     problems += report(notebook, cells, analysis, flow)
     lowering = _Lowering(notebook, cells, steps, analysis, flow)
     pipeline = lowering.pipeline()
@@ -283,11 +286,14 @@ class _Lowering:
         return ports
 
     def _outputs(self) -> tuple[Output, ...]:
-        """Return the pipeline's results: the names that are left at the end in steps that nobody reads from."""
+        """Return the pipeline's results: the names that are left at the end, in steps that nobody reads from."""
         return tuple(
-            Output(name=name, value=FromTask(task=flow.name, output=name))
+            Output(name=name, value=FromTask(task=flow.name, output=port))
             for flow in self._flows()
-            for name in flow.results
+            for name, port in (
+                *((name, name) for name in flow.results),
+                *((version.name, self._steps.outlets[version].port) for version in flow.lasting),
+            )
         )
 
     def _source(self, place: Place) -> Source:

@@ -34,7 +34,10 @@ class Edge:
 
 @dataclass(slots=True)
 class StepFlow:
-    """A step with all that runs in it and all that passes its border."""
+    """A step with all that runs in it and all that passes its border.
+
+    `results` are what no step reads, `lasting` those of the `outputs` that are results of the notebook as well.
+    """
 
     name: str
     cells: tuple[int, ...]
@@ -44,6 +47,7 @@ class StepFlow:
     parameters: dict[str, Read] = field(default_factory=dict)
     outputs: list[Outlet] = field(default_factory=list)
     results: dict[str, Version] = field(default_factory=dict)
+    lasting: list[Version] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -56,9 +60,9 @@ class Steps:
     outlets: dict[Version, Outlet]
 
 
-def resolve_steps(notebook: Notebook, analysis: Analysis) -> Steps:
-    """Return the steps of an analysed notebook."""
-    return _Resolution(notebook, analysis).resolve()
+def resolve_steps(notebook: Notebook, analysis: Analysis, *, keep_all: bool = False) -> Steps:
+    """Return the steps of an analysed notebook; with `keep_all`, each keeps what it leaves at the notebook's end."""
+    return _Resolution(notebook, analysis).resolve(keep_all)
 
 
 class _Resolution:
@@ -78,7 +82,7 @@ class _Resolution:
         self._importable: set[Code] = set()
         self._outlets: dict[Version, Outlet] = {}
 
-    def resolve(self) -> Steps:
+    def resolve(self, keep_all: bool) -> Steps:
         self._find_makers()
         for atom in self._analysis.atoms:
             self._by_cell.setdefault(atom.cell, []).append(atom)
@@ -90,7 +94,7 @@ class _Resolution:
         for flow in self._flows.values():
             self._load_mates(flow)
             self._connect(flow)
-        self._add_results()
+        self._add_results(keep_all)
         self._order_files()
         return Steps(self._flows, self._edges, self._problems, self._outlets)
 
@@ -197,13 +201,19 @@ class _Resolution:
             if version.value.callee in self._importable and version.why != "is defined":
                 self._changed_definition(read, flow)
 
-    def _add_results(self) -> None:
-        """Let steps that nobody reads from keep what they leave at the end: it is what the notebook is for."""
-        consumed = {edge.producer for edge in self._edges if edge.name}
+    def _add_results(self, keep_all: bool) -> None:
+        """Let steps that nobody reads from keep what they leave at the end: it is what the notebook is for.
+
+        With `keep_all`, all steps do; of what others read anyway, they note what lasts to the end.
+        """
+        consumed = set() if keep_all else {edge.producer for edge in self._edges if edge.name}
         for name, version in self._analysis.env.items():
             flow = self._flows.get(version.unit)
             value = version.value
             if flow is None or flow.name in consumed or name.startswith(("_", "<")) or version.bound == "no":
+                continue
+            if version in self._outlets:
+                flow.lasting.append(version)
                 continue
             if value.callee is None and value.path is None and value.stuck is None:
                 flow.results[name] = version

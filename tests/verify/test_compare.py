@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,44 @@ class Slotted:
 
     def __init__(self, a: object) -> None:
         self.a = a
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+class Ring:
+    """Holds others, and they it."""
+
+    def __init__(self, *names: str) -> None:
+        self.name = names[0]
+        self.next = Ring(*names[1:]) if names[1:] else self
+        self.next.back = self
+
+    back: Any = None
+
+
+class Stateful:
+    """Says itself what is its state."""
+
+    def __init__(self, kept: int, dropped: int) -> None:
+        self.kept = kept
+        self.dropped = dropped
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"kept": self.kept}
+
+
+def _local(a: int, grown: int = 1) -> Any:
+    class Local:
+        def grow(self) -> int:
+            return self.a + grown
+
+        def __init__(self, a: int) -> None:
+            self.a = a
+
+    return Local(a)
 
 
 class Lenient:
@@ -109,6 +147,10 @@ SAME = [
     (Colour.RED, Colour.RED),
     (Point(1.0, [NAN]), Point(1.0, [NAN])),
     (Slotted([1]), Slotted([1])),
+    (Pair(1, [NAN]), Pair(1, [NAN])),
+    (Ring("a", "b", "c"), Ring("a", "b", "c")),
+    (Stateful(1, 2), Stateful(1, 3)),
+    (_local(1), _local(1)),
     (Path("a"), Path("a")),
     (Decimal("1.0"), Decimal("1.0")),
     (datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)),
@@ -150,7 +192,12 @@ DIFFERENT = [
     (pa.table({"a": [1]}), pa.table({"a": [2]}), "['a'][0]"),
     (Colour.RED, Colour.BLUE, None),
     (Point(1.0), Point(2.0), ".x"),
-    (Slotted(1), Slotted(2), None),
+    (Slotted([1]), Slotted([2]), ".a[0]"),
+    (Pair(1, [2]), Pair(1, [3]), ".right[0]"),
+    (Ring("a", "b", "c"), Ring("a", "b", "d"), ".next.next.name"),
+    (Stateful(1, 2), Stateful(2, 2), ".kept"),
+    (_local(1), _local(2), ".a"),
+    (_local(1, 1), _local(1, 2), None),
     (Lenient(1), Lenient(2), ".a"),
     (_adder(1), _adder(2), " (n)"),
     (collections.defaultdict(list), collections.defaultdict(dict), None),

@@ -57,16 +57,22 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 def _verdicts(report: Any) -> dict[str, str]:
-    return {row["name"]: row["verdict"] for row in report["compared"]}
+    """Return what was found of values as they were given or made, by name."""
+    first = (row for row in report["compared"] if row["occasion"] in ("given", "made"))
+    return {row["name"]: row["verdict"] for row in first}
 
 
 @pytest.mark.parametrize(
-    ("example", "metrics"),
-    [("penguins", {"accuracies", "best", "model"}), ("churn", {"accuracies", "mean_chance"})],
+    ("example", "metrics", "pictures"),
+    [
+        ("penguins", {"accuracies", "best", "model", "measured", "trees"}, set()),
+        ("churn", {"accuracies", "mean_chance", "threshold", "wish"}, {"figure", "axes"}),
+    ],
 )
 def test_it_holds_on_the_examples(
     example: str,
     metrics: set[str],
+    pictures: set[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -78,7 +84,7 @@ def test_it_holds_on_the_examples(
     written = capsys.readouterr()
     assert code == 0, written.err
     report = json.loads(written.out)
-    assert {row["verdict"] for row in report["compared"]} == {"same"}
+    assert {row["name"] for row in report["compared"] if row["verdict"] != "same"} == pictures
     assert metrics <= _verdicts(report).keys()
 
 
@@ -132,8 +138,9 @@ def test_the_first_difference_is_shown_with_cell_and_variable(verify: Verify) ->
     assert _verdicts(report) == {"fixed": "same", "place": "different", "later": "different"}
     row = next(row for row in report["compared"] if row["name"] == "place")
     assert row["kernel"] != row["pipeline"]
-    assert "first difference: cell 0, place['pid'][1], of step 'a'" in said
-    assert f"  in the kernel    {row['kernel']}\n  in the pipeline  {row['pipeline']}\n" in said
+    assert "first difference: 'place' of step 'a', after cell 0 (id c0), which makes it\n" in said
+    where = "  where       place['pid'][1]\n"
+    assert f"{where}  one kernel  {row['kernel']}\n  pipeline    {row['pipeline']}\n" in said
 
 
 CHANGE = """import gc
@@ -149,19 +156,86 @@ def test_a_change_on_the_way_to_a_reader_is_a_difference(verify: Verify) -> None
     )
     assert code == 1
     found = [(row["reader"], row["verdict"]) for row in report["compared"] if row["name"] == "values"]
-    assert found == [(None, "same"), ("c", "different")]
-    assert "cell 2, values, of step 'a'" in said
+    assert found == [(None, "same"), ("c", "different"), (None, "different")]
+    assert "'values' of step 'a', before cell 2 (id c2) of step 'c', which reads it" in said
+    assert "it was the same after cell 0, and some cell below that changes it in a way not seen" in said
     assert "length 3: [1, 2, 3]" in said
 
 
-def test_what_is_not_kept_is_listed_and_not_counted_as_the_same(verify: Verify) -> None:
-    code, report, _ = verify([("step:a", "class Own:\n    pass\nown = Own()\nnumber = 1")])
-    assert code == 0
-    assert _verdicts(report) == {"number": "same", "own": "not compared"}
-    assert (
-        next(row for row in report["compared"] if row["name"] == "own")["reason"]
-        == "a Own is not kept as a result"
+OWN = """import enum
+from dataclasses import dataclass
+
+class Mood(enum.Enum):
+    GOOD = 1
+
+@dataclass
+class Leaf:
+    weight: float
+    mood: Mood = Mood.GOOD
+
+class Tree:
+    __slots__ = ("leaves", "root", "made_by")
+    def __init__(self, leaves):
+        self.leaves, self.root = leaves, self"""
+GROW = """import os
+leaf = Leaf(float('nan'))
+tree = Tree([leaf, Leaf(2.0)])
+grown_here = Tree([Leaf(float(os.getpid()))])
+first = tree.leaves[0]"""
+
+
+def test_instances_of_the_notebook_s_classes_are_compared_by_what_they_hold(verify: Verify) -> None:
+    code, report, said = verify(
+        [("functions", OWN), ("step:grow", GROW), ("step:use", "weight = first.weight")]
     )
+    assert code == 1
+    assert _verdicts(report) == {
+        "leaf": "same",
+        "tree": "same",
+        "grown_here": "different",
+        "first": "same",
+        "weight": "same",
+    }
+    assert "  where       grown_here.leaves[0].weight\n" in said
+
+
+def test_what_is_not_kept_is_listed_and_not_counted_as_the_same(verify: Verify) -> None:
+    source = "import threading\nlock = threading.Lock()\nnumber = 1\nfile = open('verified.ipynb')"
+    code, report, _ = verify([("step:a", source)])
+    assert code == 0
+    assert _verdicts(report)["number"] == "same"
+    reasons = {row["name"]: row["reason"] for row in report["compared"] if row["verdict"] == "not compared"}
+    assert reasons == {}
+
+
+def test_parameters_and_all_that_is_left_at_the_end_are_compared(verify: Verify) -> None:
+    cells = [
+        ("parameters", "from pathlib import Path\nrate: float = 1.0\nfile = Path('data.csv')\nn = 2"),
+        ("step:a", "import os\ninner = [n, os.getpid()]\npassed = n * rate"),
+        ("step:b", "total = passed + 1; name = file.name"),
+    ]
+    code, report, said = verify(cells)
+    found = {(row["name"], row["occasion"]): row["verdict"] for row in report["compared"]}
+    assert found == {
+        ("rate", "given"): "same",
+        ("file", "given"): "same",
+        ("n", "given"): "same",
+        ("inner", "made"): "different",
+        ("inner", "end"): "different",
+        ("passed", "made"): "same",
+        ("passed", "end"): "same",
+        ("total", "made"): "same",
+        ("name", "made"): "same",
+    }
+    assert code == 1
+    assert "first difference: 'inner' of step 'a', after cell 1 (id c1), which makes it\n" in said
+
+
+def test_a_parameter_that_the_pipeline_takes_in_another_form_is_a_difference(verify: Verify) -> None:
+    code, report, said = verify([("parameters", "rate: float = 1"), ("step:a", "twice = rate * 2")])
+    assert (code, _verdicts(report)) == (1, {"rate": "different", "twice": "different"})
+    assert "first difference: parameter 'rate', after cell 0 (id c0), which sets it\n" in said
+    assert "write it as its annotation has it" in said
 
 
 def test_a_cell_that_fails_in_the_kernel_alone_is_no_success(verify: Verify) -> None:
@@ -194,7 +268,7 @@ def test_only_notebooks_can_be_verified(
 
 
 def _checks(folder: Path, cells: list[tuple[str, str]]) -> list[Check]:
-    explained = explain_notebook(_write(folder, cells), folder)
+    explained = explain_notebook(_write(folder, cells), folder, keep_all=True)
     pipeline: Pipeline = explained.pipeline
     return checks_of(pipeline, explained.edges, range(len(cells)))
 
@@ -210,7 +284,11 @@ def test_a_version_is_compared_when_it_is_complete_and_when_it_is_read(tmp_path:
     ]
     assert _checks(tmp_path, cells) == [
         Check("a", "x@0", "x", Moment(0, after=True)),
+        Check("a", "z", "z", Moment(0, after=True)),
         Check("b", "x", "x", Moment(1, after=True)),
         Check("a", "y", "y", Moment(3, after=True)),
         Check("c", "result", "result", Moment(4, after=True)),
+        Check("a", "y", "y", Moment(4, after=True), "end"),
+        Check("b", "x", "x", Moment(4, after=True), "end"),
+        Check("a", "z", "z", Moment(4, after=True), "end"),
     ]
