@@ -8,9 +8,7 @@ from pathlib import Path
 import click
 
 from flowc import __version__, api
-from flowc.cli.diagnostics import say_diagnostics
 from flowc.cli.output import note, write_bytes, write_out
-from flowc.cli.root import root_of
 from flowc.cli.targets import checked_target
 from flowc.emit.kfp import DEFAULT_IMAGE, to_kfp
 from flowc.emit.mermaid import to_mermaid
@@ -44,7 +42,7 @@ def compile_command(
     compiled = checked_target(ctx, target)
     match form:
         case "python":
-            text = _python_text(ctx, compiled, output)
+            text = _python_text(compiled, output)
         case "kfp":
             text = _kfp_text(compiled, image)
         case _:
@@ -55,8 +53,8 @@ def compile_command(
         _replace(output, text)
 
 
-def _python_text(ctx: click.Context, compiled: api.Compiled, output: Path | None) -> str:
-    from flowc.emit.python import Home, to_python
+def _python_text(compiled: api.Compiled, output: Path | None) -> str:
+    from flowc.emit.python import Home, formatted, to_python
 
     home = Home()
     if output is not None and compiled.pipeline.source is not None:
@@ -66,10 +64,11 @@ def _python_text(ctx: click.Context, compiled: api.Compiled, output: Path | None
         }
         folder = Path(os.path.relpath(notebook, output.resolve().parent)).as_posix()
         home = Home(folder, frozenset(beside) - {output.stem})
-    module = to_python(compiled.pipeline, home)
-    if module.diagnostics:
-        say_diagnostics(module.diagnostics, root_of(ctx))
-    return module.text
+    text = to_python(compiled.pipeline, home)
+    in_form = formatted(text, output or Path(f"{compiled.pipeline.name}.py"))
+    if in_form is None:
+        note("the lines of cells are left as they are: 'pip install ruff', and they are formatted")
+    return in_form or text
 
 
 def _kfp_text(compiled: api.Compiled, image: str | None) -> str:

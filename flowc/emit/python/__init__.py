@@ -4,6 +4,7 @@
 What would certainly mean the same is written, all else refused (FC601), before there is a file.
 """
 
-from flowc.emit.python.module import Home, PythonModule, to_python
+from flowc.emit.python.formatting import formatted
+from flowc.emit.python.module import Home, to_python
 
-__all__ = ["Home", "PythonModule", "to_python"]
+__all__ = ["Home", "formatted", "to_python"]

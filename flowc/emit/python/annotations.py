@@ -59,7 +59,7 @@ class Annotations:
         if type_.name in _PLAIN:
             plain = _PLAIN[type_.name]
         elif type_.name in _TIMES:
-            plain = f"{self._imports.module('datetime')}.{type_.name}"
+            plain = self._time_class(type_.name)
         elif type_.name == "path":
             plain = self._imports.member("pathlib", "Path")
         else:
@@ -78,7 +78,7 @@ class Annotations:
                 absolute = value.startswith(("/", "~"))
                 return path if self._home is None or absolute else f"{self._home} / {quoted(value)}"
             case ScalarType(name=name) if name in _TIMES and isinstance(value, str):
-                return self._time(name, value)
+                return self._time(type_, value)
             case ScalarType(name="bytes") if isinstance(value, str):
                 return repr(value.encode())
             case ScalarType(name="float") if isinstance(value, int):
@@ -94,11 +94,16 @@ class Annotations:
                 return self.value(_option(options, value), value)
         return literal_text(value)
 
-    def _time(self, name: str, value: str) -> str:
-        if name == "timedelta":
-            duration = repr(validated_json(ScalarType(name="timedelta"), value))
-            return duration.replace("datetime", self._imports.module("datetime"), 1)
-        return f"{self._imports.module('datetime')}.{name}.fromisoformat({quoted(value)})"
+    def _time(self, type_: ScalarType, value: str) -> str:
+        name, written = type_.name, repr(validated_json(type_, value))
+        if written.count("datetime.") > 1:  # with a time zone, too
+            return f"{self._time_class(name)}.fromisoformat({quoted(value)})"
+        return written.replace(f"datetime.{name}", self._time_class(name), 1)
+
+    def _time_class(self, name: str) -> str:
+        """Return what a class of `datetime` is called: by its name where the user has imported it so."""
+        own = self._imports.known_member("datetime", name)
+        return own or f"{self._imports.module('datetime')}.{name}"
 
 
 def _option(options: tuple[Type, ...], value: Any) -> Type:

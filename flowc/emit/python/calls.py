@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowc.emit.python.imports import Imports
 from flowc.emit.python.steps import Step
-from flowc.emit.python.text import INDENT, INNER_WIDTH, call, docstring, indented, quoted
+from flowc.emit.python.text import INDENT, INNER_WIDTH, call, docstring, indented, quoted, without_heading
 from flowc.ir import FromParameter, FromTask, Pipeline
 
 _Key = tuple[str, str]  # a task and its output, or "" and a parameter
@@ -33,7 +33,11 @@ class Calls:
         decorator = imports.member("flowc", "pipeline") + ("" if own == name else f"(name={quoted(own)})")
         returned = self._outputs()
         tail = f" -> dict[str, {imports.member('typing', 'Any')}]:" if returned else " -> None:"
-        parts = [docstring(self._pipeline.description, INDENT)] if self._pipeline.description else []
+        parts = (
+            [docstring(without_heading(self._pipeline.description), INDENT)]
+            if self._pipeline.description
+            else []
+        )
         parts += [self._call(number, step) for number, step in enumerate(self._order)]
         if returned:
             # Only now do the variables' names stand fast.

@@ -59,15 +59,18 @@ class Imports:
 
     def member(self, module: str, name: str) -> str:
         """Return what a module's member is called, importing it if need be."""
-        for *known, as_ in self._members:
-            if known == [module, name]:
-                return as_
+        if known := self.known_member(module, name):
+            return known
         as_ = name
         while as_ in self._top:
             as_ += "_"
         self.take(as_)
         self._members[module, name, as_] = None
         return as_
+
+    def known_member(self, module: str, name: str) -> str | None:
+        """Return what a module's member is called if it is imported already."""
+        return next((as_ for *known, as_ in self._members if known == [module, name]), None)
 
     def names(self) -> set[str]:
         """Return the names that the imports bind."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flowc.emit.python.refusal import refuse
 from flowc.emit.python.statements import Statement, statements_of
-from flowc.ir import Component, NotebookCode, Pipeline, port_names
+from flowc.ir import Component, FromTask, NotebookCode, Pipeline, port_names
 
 _MUTABLE = (ast.List, ast.Dict, ast.Set)
 _CONSTANTS = (
@@ -89,8 +89,16 @@ def lay_out(pipeline: Pipeline) -> Layout:
     for name, body in bodies.items():
         code = pipeline.components[name].code
         assert isinstance(code, NotebookCode)
-        _refuse_travelling_functions(body, code.cells, bodies)
+        if _passes_data(pipeline, name):
+            _refuse_travelling_functions(body, code.cells, bodies)
     return Layout(tuple(each for each in everything if each in top), bodies, running)
+
+
+def _passes_data(pipeline: Pipeline, component: str) -> bool:
+    """Say whether values of a step come from others, or leave it."""
+    given = (task.inputs.values() for task in pipeline.tasks if task.component == component)
+    came = any(isinstance(binding, FromTask) for bindings in given for binding in bindings)
+    return came or bool(pipeline.components[component].outputs)
 
 
 def _running(component: Component, cells: dict[int, tuple[Statement, ...]]) -> Iterator[Statement]:

@@ -44,7 +44,11 @@ class Lines:
         found = list(self._visit(self._statement.node, top=True, inside=inside))
         for node in ast.walk(self._statement.node):
             if isinstance(node, ast.JoinedStr) and any(edit.node in ast.walk(node) for edit in found):
-                self._refuse(node, "what stands in this f-string can't be written as in a module")
+                self._refuse(
+                    node,
+                    "what stands in this f-string is written otherwise in a module",
+                    "give it a name first, and write the name into the f-string",
+                )
         return found
 
     def _visit(self, node: ast.AST, *, top: bool, inside: Set[str] | None) -> Iterator[Edit]:
@@ -64,7 +68,13 @@ class Lines:
             case ast.Name(id="__name__", ctx=ast.Load()):
                 return Edit(node, '"__main__"')
             case ast.Name(id=name) if name in _DYNAMIC and name not in self._bound:
-                self._refuse(node, f"'{name}' does not do in a function what it does in a cell")
+                self._refuse(
+                    node,
+                    f"'{name}' does not do in a function what it does in a cell",
+                    "write out the code that it runs"
+                    if name in ("exec", "eval")
+                    else "use the names themselves",
+                )
             case ast.Name(id="display", ctx=ast.Load()) if "display" not in self._bound:
                 return Edit(node, "print")
             case ast.Call(func=ast.Name(id=name)) if name in LINE_FUNCTIONS:
@@ -75,13 +85,19 @@ class Lines:
                 return self._awaited(node, value)
             case ast.AsyncFor() | ast.AsyncWith() | ast.comprehension(is_async=1) if top:
                 self._refuse(
-                    self._statement.node, "'async' at the top of a cell has no plain form in a function"
+                    self._statement.node,
+                    "'async' at the top of a cell has no plain form in a function",
+                    "put it in an 'async def' that returns what it makes, and await a call of that",
                 )
         return None
 
     def _global(self, node: ast.Global, names: list[str], top: bool, inside: Set[str] | None) -> Edit | None:
         if top:
-            self._refuse(node, "'global' at the top of a cell means another thing in a function")
+            self._refuse(
+                node,
+                "'global' at the top of a cell means another thing in a function",
+                "take it out: a cell's names are global anyway",
+            )
         if inside is None:
             return None
         return Edit(node, f"nonlocal {', '.join(names)}")
@@ -98,10 +114,10 @@ class Lines:
         arguments = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
         subprocess = self._use("subprocess") if name != WRITE_FILE else ""
         if name == SHELL:
-            return f"{subprocess}.run({self._command(node)}, shell=True)"
+            return f"{subprocess}.run({self._command(node)}, shell=True, check=False)"
         if name == SHELL_OUTPUT:
-            run = f"{subprocess}.run({self._command(node)}, shell=True, text=True, stdout={subprocess}.PIPE)"
-            return f"{run}.stdout.splitlines()"
+            how = f"shell=True, text=True, stdout={subprocess}.PIPE, check=False"
+            return f"{subprocess}.run({self._command(node)}, {how}).stdout.splitlines()"
         if name == SCRIPT:
             program = "[" + ", ".join(map(quoted, arguments[0].split())) + "]"
             return f"{subprocess}.run({program}, input={triple_quoted(arguments[1])}, text=True, check=True)"
@@ -143,7 +159,7 @@ class Lines:
     def _segment(self, node: ast.expr) -> str:
         return ast.get_source_segment(self._statement.cell.source, node) or ast.unparse(node)
 
-    def _refuse(self, node: ast.AST, message: str, hint: str | None = None) -> None:
+    def _refuse(self, node: ast.AST, message: str, hint: str) -> None:
         assert isinstance(node, ast.expr | ast.stmt)
         refuse(message, place(self._statement.file, self._statement.cell, node), hint)
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from flowc.diagnostics import Diagnostic
+from flowc.diagnostics import Source
 from flowc.emit.python.annotations import Annotations
 from flowc.emit.python.calls import Calls, identifier
 from flowc.emit.python.imports import Imports
 from flowc.emit.python.layout import is_definition, lay_out
 from flowc.emit.python.lines import LINE_FUNCTIONS, Lines, is_nothing
+from flowc.emit.python.missing import (
+    is_generator,
+    missing_inputs,
+    state_name,
+    without_idle_generators,
+    without_value,
+)
 from flowc.emit.python.parameters import ParameterText
 from flowc.emit.python.places import may_use_files
 from flowc.emit.python.statements import Statement
@@ -20,6 +28,7 @@ from flowc.emit.python.steps import Step, StepText, kept_outputs
 from flowc.emit.python.text import docstring, quoted, tidy
 from flowc.errors import UsageError
 from flowc.ir import Component, FromTask, NotebookCode, Pipeline, Port, Task, port_names
+from flowc.types.model import ScalarType
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -32,15 +41,7 @@ class Home:
     modules: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class PythonModule:
-    """The module's text, and what is to be said of it."""
-
-    text: str
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-def to_python(pipeline: Pipeline, home: Home | None = None) -> PythonModule:
+def to_python(pipeline: Pipeline, home: Home | None = None) -> str:
     """Return a checked notebook's pipeline as a Python module of components that gives the same results.
 
     Raises UsageError where the pipeline is not a notebook's, CompileError (FC601) for what has no form in a module
@@ -55,9 +56,10 @@ def to_python(pipeline: Pipeline, home: Home | None = None) -> PythonModule:
 
 class _Module:
     def __init__(self, pipeline: Pipeline, home: Home) -> None:
-        self._pipeline = pipeline
+        self._pipeline = pipeline = without_idle_generators(pipeline)
         self._home = home
         self._layout = lay_out(pipeline)
+        self._missing = without_value(pipeline, self._layout.bodies)
         self._names = self._layout.names() | _port_names(pipeline)
         self._imports = Imports(self._layout.imports, self._globals(), self._names)
         for name in ("component", "pipeline"):
@@ -71,12 +73,12 @@ class _Module:
             for each in body
             if isinstance(each.node, ast.AsyncFunctionDef)
         }
-        self._notes: list[Diagnostic] = []
+        self._no_value = self._imports.free("NoValue") if any(self._missing.values()) else ""
 
-    def written(self) -> PythonModule:
+    def written(self) -> str:
         steps = list(self._steps())
         functions = [step.function for step in steps]
-        definitions = self._definitions()
+        definitions = "\n\n\n".join(filter(None, (self._definitions(), self._no_value_class())))
         texts = [self._step_text(step) for step in steps]
         taken = {*_BUILTINS, *functions, self._here, *self._globals(), *self._imports.names()}
         name = identifier(self._pipeline.name, taken, "_pipeline")
@@ -85,7 +87,8 @@ class _Module:
         )
         blocks = "\n\n\n".join(filter(None, (definitions, *texts)))
         head = "\n\n".join(filter(None, (self._docstring(), self._import_block(steps))))
-        return PythonModule(f"{head}\n\n\n{blocks}\n", tuple(self._notes))
+        gap = "\n\n\n" if re.match(r"(@|#|def |async def |class )", blocks) else "\n\n"
+        return f"{head}{gap}{blocks}\n"
 
     def _docstring(self) -> str:
         source = self._pipeline.source
@@ -133,20 +136,29 @@ class _Module:
             before = statement
         return text
 
+    def _no_value_class(self) -> str:
+        if not self._no_value:
+            return ""
+        text = "Stands for a name that has no value at the end of a step."
+        return f"class {self._no_value}:\n    {docstring(text)}"
+
     # -- steps
 
     def _steps(self) -> Iterator[Step]:
-        # In the pipeline's function, results and parameters stand under their names beside the functions'.
-        taken = {*_BUILTINS, self._here, *self._globals(), *_port_names(self._pipeline)}
+        # In the pipeline's function, parameters and results that are a step's only one have names of their own.
+        taken = {*_BUILTINS, self._here, *self._globals(), *(each.name for each in self._pipeline.parameters)}
+        kept = {
+            name: kept_outputs(component, self._layout.bodies[name], self._layout.top)
+            for name, component in self._pipeline.components.items()
+        }
+        lone = {ports[0].name for ports in kept.values() if len(ports) == 1}
         for task in self._pipeline.tasks:
             component = self._pipeline.component_of(task)
-            function = identifier(task.name, taken | self._imports.names(), "_step")
+            function = self._function(component, taken | lone | self._imports.names())
             taken.add(function)
             self._imports.take(function)
             body = self._layout.bodies[component.name]
-            ports, notes = kept_outputs(component, body, self._layout.top)
-            self._notes += notes
-            fields = self._fields(component, ports)
+            fields = self._fields(component, _as_made(kept[component.name]))
             yield Step(
                 task=task,
                 component=component,
@@ -156,7 +168,18 @@ class _Module:
                 fields=fields,
                 returned=self._returned(function, fields),
                 home=self._here if self._needs_home(component) else None,
+                may_lack=missing_inputs(task, self._missing),
+                may_leave={port.name: self._missing[task.name, port.name] for port in component.outputs},
+                no_value=self._no_value,
             )
+
+    def _function(self, component: Component, taken: set[str]) -> str:
+        """Return what a step's function is called: as the step, or by what it does where that means something else."""
+        name = identifier(component.name, (), "_")
+        if name not in taken:
+            return name
+        does = component.role or "make"
+        return identifier(name if name == does else f"{does}_{name}", taken, "_step")
 
     def _returned(self, function: str, fields: dict[str, str]) -> str:
         if len(fields) < 2:
@@ -165,13 +188,16 @@ class _Module:
         return self._imports.free(f"{name}Outputs")
 
     def _needs_home(self, component: Component) -> bool:
-        return may_use_files(each.node for each in self._layout.running[component.name])
+        paths = {port.name for port in component.inputs if port.type == ScalarType(name="path")}
+        return may_use_files((each.node for each in self._layout.running[component.name]), paths)
 
-    def _fields(self, component: Component, ports: list[Port]) -> dict[str, str]:
+    def _fields(self, component: Component, ports: Iterable[Port]) -> dict[str, str]:
         assert isinstance(component.code, NotebookCode)
         fields: dict[str, str] = {}
         for port in ports:
             name, taken = "_and_".join(port_names(port.name)).lstrip("_"), {*fields.values()}
+            if is_generator(port.name):
+                name = state_name(port.name)
             if port.name in component.code.leaves:
                 # The function has it in a variable of this name until it returns.
                 name, taken = f"{name}_after_cell_{component.code.leaves[port.name]}", taken | self._names
@@ -180,7 +206,7 @@ class _Module:
 
     def _arguments(self, task: Task, component: Component, body: tuple[Statement, ...]) -> dict[str, str]:
         arguments: dict[str, str] = {}
-        for port in component.inputs:
+        for port in _as_read(component, body):
             arguments[port.name] = self._argument(task, component, port, body, {*arguments.values()})
         return arguments
 
@@ -188,6 +214,8 @@ class _Module:
         self, task: Task, component: Component, port: Port, body: tuple[Statement, ...], taken: set[str]
     ) -> str:
         """Return what the function calls an input: by its name, unless that means something before it comes in."""
+        if is_generator(port.name):
+            return identifier(state_name(port.name), self._names | taken, "_")
         binding = task.inputs[port.name]
         given = binding.output if isinstance(binding, FromTask) else port.name
         code = component.code
@@ -210,6 +238,31 @@ class _Module:
         }
         top = self._layout.bound_at_top()
         return StepText(step, self._imports, top, self._coroutines, annotations).text()
+
+
+def _as_made(ports: Iterable[Port]) -> list[Port]:
+    """Return outputs in the order in which the step's lines make them."""
+    return sorted(ports, key=lambda port: _made_at(port.source))
+
+
+def _made_at(source: Source | None) -> tuple[int, int, int]:
+    if source is None:
+        return 0, 0, 0
+    return source.cell or 0, source.line or 0, source.column or 0
+
+
+def _as_read(component: Component, body: Iterable[Statement]) -> list[Port]:
+    """Return inputs in the order in which the step reads them first, those that only shared code reads at the end."""
+    order: list[str] = []
+    for statement in body:
+        nodes = [node for node in ast.walk(statement.node) if isinstance(node, ast.Name)]
+        order += [node.id for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset))]
+    position = {name: number for number, name in reversed(list(enumerate(order)))}
+
+    def first_read(port: Port) -> int:
+        return min(position.get(name, len(order)) for name in port_names(port.name))
+
+    return sorted(component.inputs, key=first_read)
 
 
 def _gap(before: Statement | None, statement: Statement) -> str:

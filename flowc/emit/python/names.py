@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -68,12 +68,12 @@ class _WithoutAwait(ast.NodeTransformer):
         return node
 
 
-def certainly_bound(statements: Iterable[ast.stmt]) -> set[str]:
-    """Return the names that have a value when the statements have run to their end.
+def certainly_bound(statements: Iterable[ast.stmt], before: Iterable[str] = ()) -> set[str]:
+    """Return the names that have a value when the statements have run to their end; those in `before` have one first.
 
     A loop counts as run at least once: where it is not, reading its names fails as it does in the notebook.
     """
-    bound: set[str] = set()
+    bound = set(before)
     for statement in statements:
         bound |= _bound_by(statement)
         bound -= set(_unbound_by(statement))
@@ -107,17 +107,33 @@ def _bound_by(statement: ast.stmt) -> set[str]:
         case ast.Expr(value=ast.Name(id=name)):
             return {name}  # as in `try: x`, which ends well only where x has a value
         case ast.Match(subject=subject, cases=cases):
-            bodies = [case.body for case in cases]
             total = isinstance(cases[-1].pattern, ast.MatchAs) and cases[-1].pattern.pattern is None
-            return _walrus(subject) | (_on_all_paths(*bodies) if total else set())
+            bound = [
+                _captured(case.pattern) | certainly_bound(case.body)
+                for case in cases
+                if not _raises(case.body)
+            ]
+            return _walrus(subject) | (set.intersection(*bound) if total and bound else set())
     return set(names_of(statement).binds)
 
 
 def _on_all_paths(*branches: Iterable[ast.stmt]) -> set[str]:
     """Return what every branch binds that comes to its end."""
     lists = [list(branch) for branch in branches]
-    ending = [branch for branch in lists if not (branch and isinstance(branch[-1], ast.Raise))]
+    ending = [branch for branch in lists if not _raises(branch)]
     return set.intersection(*map(certainly_bound, ending)) if ending else set()
+
+
+def _raises(branch: Sequence[ast.stmt]) -> bool:
+    return bool(branch) and isinstance(branch[-1], ast.Raise)
+
+
+def _captured(pattern: ast.pattern) -> set[str]:
+    """Return the names that a pattern binds where it fits; each alternative of one binds the same."""
+    nodes = list(ast.walk(pattern))
+    found = {node.name for node in nodes if isinstance(node, ast.MatchAs | ast.MatchStar)}
+    found |= {node.rest for node in nodes if isinstance(node, ast.MatchMapping)}
+    return {name for name in found if name is not None}
 
 
 def _heads(statement: ast.stmt) -> set[str]:

@@ -40,7 +40,10 @@ class ParameterText:
         for parameter in sorted(self._pipeline.parameters, key=lambda each: not each.required):
             annotation, default = self._written[parameter.name]
             text = f"{parameter.name}: {annotation}" + (f" = {default}" if default else "")
-            texts[text] = " ".join(parameter.description.split())
+            comment = " ".join(parameter.description.split())
+            # A pipeline's function runs once, and hands its arguments on: nobody changes them.
+            kept = "noqa: B006" if default.startswith(("[", "{")) else ""
+            texts[text] = "  # ".join(filter(None, (comment, kept)))
         return texts
 
     def annotation(self, binding: Binding, type_: Type) -> str:
@@ -51,7 +54,8 @@ class ParameterText:
 
     def _parameter(self, parameter: Parameter) -> tuple[str, str]:
         if holds_secret(parameter.type) and not parameter.required:
-            refuse(f"parameter '{parameter.name}' is secret, and its default is not known", parameter.source)
+            message = f"parameter '{parameter.name}' is secret, and its default is not known"
+            refuse(message, parameter.source, f"give it no default: {parameter.name}: SecretStr")
         if _names_members(parameter.type):
             enum = self._of_enum(parameter)
             if enum is not None:

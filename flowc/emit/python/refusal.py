@@ -9,6 +9,6 @@ from flowc.emit.codes import PYTHON
 from flowc.errors import CompileError
 
 
-def refuse(message: str, source: Source | None, hint: str | None = None) -> NoReturn:
+def refuse(message: str, source: Source | None, hint: str) -> NoReturn:
     """Raise CompileError (FC601): the notebook has no plain form as a Python module."""
     raise CompileError([Diagnostic(code=PYTHON, message=message, source=source, hint=hint)])

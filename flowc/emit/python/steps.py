@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from flowc.diagnostics import Diagnostic
-from flowc.emit.codes import PYTHON
 from flowc.emit.python.imports import Imports
 from flowc.emit.python.lines import Lines, is_nothing, is_shown
-from flowc.emit.python.names import certainly_bound, read_around_class
+from flowc.emit.python.missing import get_state, is_generator, set_state
+from flowc.emit.python.names import read_around_class
 from flowc.emit.python.refusal import refuse
 from flowc.emit.python.statements import Edit, Statement
-from flowc.emit.python.text import INDENT, INNER_WIDTH, call, docstring, indented, quoted, tidy
+from flowc.emit.python.text import (
+    INDENT,
+    INNER_WIDTH,
+    call,
+    docstring,
+    indented,
+    quoted,
+    tidy,
+    without_heading,
+)
 from flowc.ir import Component, FromTask, NotebookCode, Port, Task, port_names
 
 _GIB = 2**30
@@ -35,6 +44,9 @@ class Step:
     fields: dict[str, str]
     returned: str
     home: str | None
+    may_lack: Mapping[str, frozenset[str]]
+    may_leave: Mapping[str, frozenset[str]]
+    no_value: str
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -68,34 +80,12 @@ class Step:
 
 def kept_outputs(
     component: Component, body: Iterable[Statement], top: Iterable[Statement]
-) -> tuple[list[Port], list[Diagnostic]]:
-    """Return the outputs that a function can return, and what is to be said of others.
-
-    Raises CompileError for one that another step needs and that may have no value.
-    """
+) -> tuple[Port, ...]:
+    """Return the outputs that a function gives: all but pictures, which no step keeps."""
     statements = list(body)
-    code = component.code
-    assert isinstance(code, NotebookCode)
-    given = {name for port in component.inputs for name in port_names(port.name)}
-    ports, notes = [], []
-    for port in component.outputs:
-        end = code.leaves.get(port.name, code.cells[-1])
-        bound = given | certainly_bound(each.node for each in statements if each.cell.index <= end)
-        missing = [name for name in port_names(port.name) if name not in bound]
-        if not port.required and _is_picture(port.name, statements, top):
-            continue
-        if not missing:
-            ports.append(port)
-            continue
-        message = f"'{missing[0]}' may have no value at the end of step '{component.name}'"
-        hint = f"give it one before the condition: {missing[0]} = None"
-        if port.required:
-            refuse(message, port.source, hint)
-        message += ": the module doesn't return it"
-        notes.append(
-            Diagnostic(code=PYTHON, severity="warning", message=message, source=port.source, hint=hint)
-        )
-    return ports, notes
+    return tuple(
+        port for port in component.outputs if port.required or not _is_picture(port.name, statements, top)
+    )
 
 
 def _is_picture(name: str, body: Iterable[Statement], top: Iterable[Statement]) -> bool:
@@ -135,13 +125,25 @@ class StepText:
         self._top = top
         self._coroutines = coroutines
         self._annotations = annotations
+        returned = (name for port in step.fields for name in port_names(port))
+        self._mentions = Counter(returned)
+        for statement in step.body:
+            for node in ast.walk(statement.node):
+                if isinstance(node, ast.Name):
+                    self._mentions[node.id] += 1
+                elif isinstance(node, ast.Global | ast.Nonlocal):
+                    self._mentions.update(node.names)
 
     def text(self) -> str:
         """Return the function, with the class of its outputs above it if there are several."""
         step = self._step
         arguments = [f"{name}: {self._annotations[port]}" for port, name in step.arguments.items()]
         head = f"@{self._decorator()}\n" + call(f"def {step.function}", arguments, f" -> {step.returned}:")
-        parts = [docstring(step.component.description, INDENT)] if step.component.description else []
+        parts = (
+            [docstring(without_heading(step.component.description), INDENT)]
+            if step.component.description
+            else []
+        )
         if step.home:
             parts.append(f"{self._imports.module('os')}.chdir({step.home})")
         body = self._body()
@@ -177,14 +179,21 @@ class StepText:
 
     def _return(self) -> str:
         early = self._step.leaves()
-        values = [
-            field if port in early else ", ".join(port_names(port))
-            for port, field in self._step.fields.items()
-        ]
+        values = [field if port in early else self._value(port) for port, field in self._step.fields.items()]
         if len(values) > 1:
-            together = [f"({value})" if "," in value else value for value in values]
-            return call(f"return {self._step.returned}", together, width=INNER_WIDTH)
+            return call(f"return {self._step.returned}", values, width=INNER_WIDTH)
         return f"return {values[0]}" if values else ""
+
+    def _value(self, port: str) -> str:
+        """Return the expression for what leaves by a port."""
+        if is_generator(port):
+            return get_state(port, self._imports)
+        missing, class_ = self._step.may_leave[port], self._step.no_value
+        names = [
+            f"locals().get({quoted(name)}, {class_}())" if name in missing else name
+            for name in port_names(port)
+        ]
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
     # -- the body
 
@@ -207,22 +216,30 @@ class StepText:
         return tidy("\n\n".join(filter(str.strip, ("\n".join(declared), *blocks))))
 
     def _entries(self) -> Iterator[tuple[float, str]]:
-        """Yield the assignments that set inputs whose argument has another name, each with its cell."""
-        for port, argument in self._step.arguments.items():
-            if argument == port:
-                continue
+        """Yield what is to be done for inputs that don't just come in under their names, each with its cell."""
+        # Generators come last, as in a notebook: whatever else is done may draw from them.
+        for port, argument in sorted(self._step.arguments.items(), key=lambda pair: is_generator(pair[0])):
+            lines = list(self._entry(port, argument))
+            if lines:
+                yield self._step.enters(port), "\n".join(lines)
+
+    def _entry(self, port: str, argument: str) -> Iterator[str]:
+        if is_generator(port):
+            yield set_state(port, argument, self._imports)
+            return
+        wanted = port_names(port)
+        if argument != port:
             binding = self._step.task.inputs[port]
             given = port_names(binding.output) if isinstance(binding, FromTask) else [port]
-            wanted = port_names(port)
-            targets = [name if name in wanted else "_" for name in given]
-            yield self._step.enters(port), f"{', '.join(targets)} = {argument}"
+            yield f"{', '.join(name if name in wanted else '_' for name in given)} = {argument}"
+        for name in sorted(self._step.may_lack.get(port, ())):
+            yield f"if isinstance({name}, {self._step.no_value}):\n{INDENT}del {name}  # as in the notebook"
 
     def _copies(self) -> Iterator[tuple[float, str]]:
         """Yield the assignments that keep outputs as they are after a cell, each with the place for it."""
         for port, cell in self._step.leaves().items():
-            names = port_names(port)
-            value = names[0] if len(names) == 1 else f"({', '.join(names)})"
-            yield cell + 0.5, f"{self._step.fields[port]} = {self._imports.module('copy')}.deepcopy({value})"
+            copied = f"{self._imports.module('copy')}.deepcopy({self._value(port)})"
+            yield cell + 0.5, f"{self._step.fields[port]} = {copied}"
 
     def _statements(self, statements: list[Statement]) -> Iterator[str]:
         index = statements[0].cell.index
@@ -237,8 +254,18 @@ class StepText:
             return statement.comments
         variables = self._step.variables()
         lines = Lines(statement, self._imports.module, variables | self._top, self._coroutines)
-        edits = lines.edits(inside=variables)
+        edits = [*lines.edits(inside=variables), *self._unused(statement)]
         return printed(statement, edits) if shown else statement.text(edits)
+
+    def _unused(self, statement: Statement) -> Iterator[Edit]:
+        """Yield the names of a tuple that nothing in the function reads: a module says so by an underscore."""
+        node = statement.node
+        if not isinstance(node, ast.Assign):
+            return
+        for target in node.targets:
+            for name in target.elts if isinstance(target, ast.Tuple) else ():
+                if isinstance(name, ast.Name) and self._mentions[name.id] == 1 and name.id[0] != "_":
+                    yield Edit(name, f"_{name.id}")
 
     def _refuse_what_scopes_change(self) -> None:
         """Refuse what a function's scope would give another meaning than a module's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -25,6 +26,11 @@ def triple_quoted(text: str) -> str:
         escaped = escaped[:-1] + '\\"'
     printable = all(char.isprintable() or char in "\n\t" for char in escaped)
     return f'"""{escaped}"""' if printable else repr(text)
+
+
+def without_heading(markdown: str) -> str:
+    """Return a description without the marks that make its first line a heading."""
+    return re.sub(r"\A\s*#+\s+(.*?)[ \t]*#*[ \t]*$", r"\1", markdown, flags=re.MULTILINE)
 
 
 def docstring(text: str, indent: str = "") -> str:
