@@ -320,14 +320,32 @@ def test_the_penguins_come_out_as_from_the_notebook(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "flowc", "compile", str(notebook), "--to", "python", "-o", str(module)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    ours, theirs = results(module, {"trees": 20}), results(notebook, {"trees": 20})
-    assert ours.keys() == {
-        (task, "output" if task in ("ingest", "logistic", "forest") and port else port)
-        for task, port in theirs
-    }
-    assert ours["evaluate", "accuracies"] == theirs["evaluate", "accuracies"]
-    assert ours["evaluate", "best"] == theirs["evaluate", "best"]
-    assert ours["transform", "features_train"].equals(theirs["transform", "features_train"])
+    assert "def ingest(csv: Path) -> pd.DataFrame:" in module.read_text()
+    ruff = [sys.executable, "-m", "ruff"]
+    for check in (["check"], ["format", "--check"]):
+        subprocess.run(
+            [*ruff, *check, "--isolated", module.name], cwd=tmp_path, check=True, capture_output=True
+        )
+    ours, our_digests = results_and_digests(module, {"trees": 20})
+    _, their_digests = results_and_digests(notebook, {"trees": 20})
+    assert len(their_digests) == 10
+    assert {name_in_module(key, set(ours)): digest for key, digest in their_digests.items()} == our_digests
+
+
+def test_signatures_say_what_types_are_certain(tmp_path: Path) -> None:
+    text = written(
+        tmp_path,
+        ["imports", "import pandas as pd\nfrom sklearn.tree import DecisionTreeClassifier"],
+        [
+            "step:a",
+            "table = pd.DataFrame({'x': [0, 1]})\nsize = len(table)\nother = table.x\ntwice = str(1)\ntwice = 2",
+        ],
+        ["step:b", "tree = DecisionTreeClassifier().fit(table, other)\nif size > 2:\n    note = 'large'"],
+        ["step:c", "print(tree, twice, size)\ntry: print(note)\nexcept NameError: pass"],
+    )
+    assert "    table: pd.DataFrame\n    size: int\n    other: Any\n    twice: Any\n" in text
+    assert "def b(table: pd.DataFrame, other: Any, size: int) -> BOutputs:" in text
+    assert "    tree: DecisionTreeClassifier\n    note: Any\n" in text
 
 
 def test_python_is_python_already() -> None:

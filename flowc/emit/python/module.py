@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from flowc.diagnostics import Source
 from flowc.emit.python.annotations import Annotations
 from flowc.emit.python.calls import Calls, identifier
+from flowc.emit.python.evidence import evidence_in
 from flowc.emit.python.imports import Imports
 from flowc.emit.python.layout import is_definition, lay_out
 from flowc.emit.python.lines import LINE_FUNCTIONS, Lines, is_nothing
@@ -27,7 +28,7 @@ from flowc.emit.python.statements import Statement
 from flowc.emit.python.steps import Step, StepText, kept_outputs
 from flowc.emit.python.text import docstring, quoted, tidy
 from flowc.errors import UsageError
-from flowc.ir import Component, FromTask, NotebookCode, Pipeline, Port, Task, port_names
+from flowc.ir import Binding, Component, FromTask, NotebookCode, Pipeline, Port, Task, port_names
 from flowc.types.model import ScalarType
 
 _BUILTINS = frozenset(dir(builtins))
@@ -73,6 +74,8 @@ class _Module:
             for each in body
             if isinstance(each.node, ast.AsyncFunctionDef)
         }
+        self._evidence = evidence_in(self._layout.imports, self._set_by_steps())
+        self._types: dict[tuple[str, str], str] = {}
         self._no_value = self._imports.free("NoValue") if any(self._missing.values()) else ""
 
     def written(self) -> str:
@@ -123,6 +126,20 @@ class _Module:
             reads |= {each for statement in body for each in statement.names.reads} - own
         return self._layout.bound_at_top() | reads
 
+    def _set_by_steps(self) -> set[str]:
+        bodies = self._layout.bodies.values()
+        return {name for body in bodies for each in body for name in each.names.binds}
+
+    def _note_types(self, task: Task, fields: Iterable[str], body: tuple[Statement, ...]) -> None:
+        """Note of what types outputs certainly are."""
+        code = self._pipeline.component_of(task).code
+        assert isinstance(code, NotebookCode)
+        for port in fields:
+            if port not in code.leaves and not self._missing[task.name, port]:
+                annotation = self._evidence.of(port, body)
+                if annotation is not None:
+                    self._types[task.name, port] = annotation
+
     # -- shared code
 
     def _definitions(self) -> str:
@@ -159,6 +176,7 @@ class _Module:
             self._imports.take(function)
             body = self._layout.bodies[component.name]
             fields = self._fields(component, _as_made(kept[component.name]))
+            self._note_types(task, fields, body)
             yield Step(
                 task=task,
                 component=component,
@@ -166,7 +184,8 @@ class _Module:
                 body=body,
                 arguments=self._arguments(task, component, body),
                 fields=fields,
-                returned=self._returned(function, fields),
+                returned=self._returned(task.name, function, fields),
+                types={port: type_ for (name, port), type_ in self._types.items() if name == task.name},
                 home=self._here if self._needs_home(component) else None,
                 may_lack=missing_inputs(task, self._missing),
                 may_leave={port.name: self._missing[task.name, port.name] for port in component.outputs},
@@ -181,9 +200,10 @@ class _Module:
         does = component.role or "make"
         return identifier(name if name == does else f"{does}_{name}", taken, "_step")
 
-    def _returned(self, function: str, fields: dict[str, str]) -> str:
+    def _returned(self, task: str, function: str, fields: dict[str, str]) -> str:
         if len(fields) < 2:
-            return self._imports.member("typing", "Any") if fields else "None"
+            known = next((self._types.get((task, port)) for port in fields), "None")
+            return known or self._imports.member("typing", "Any")
         name = "".join(part[:1].upper() + part[1:] for part in function.split("_"))
         return self._imports.free(f"{name}Outputs")
 
@@ -231,10 +251,14 @@ class _Module:
         name = "_and_".join(names) if len(names) > 1 else f"{names[0]}_given"
         return identifier(name, self._names | taken, "_")
 
+    def _known(self, binding: Binding) -> str | None:
+        return self._types.get((binding.task, binding.output)) if isinstance(binding, FromTask) else None
+
     def _step_text(self, step: Step) -> str:
-        any_ = {port.name: port.type for port in step.component.inputs}
         annotations = {
-            port: self._parameters.annotation(step.task.inputs[port], type_) for port, type_ in any_.items()
+            port.name: self._known(step.task.inputs[port.name])
+            or self._parameters.annotation(step.task.inputs[port.name], port.type)
+            for port in step.component.inputs
         }
         top = self._layout.bound_at_top()
         return StepText(step, self._imports, top, self._coroutines, annotations).text()

@@ -47,6 +47,7 @@ class Step:
     may_lack: Mapping[str, frozenset[str]]
     may_leave: Mapping[str, frozenset[str]]
     no_value: str
+    types: Mapping[str, str]
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -173,8 +174,12 @@ class StepText:
         return call(name, options) if options else name
 
     def _outputs_class(self) -> str:
-        base, any_ = self._imports.member("typing", "NamedTuple"), self._imports.member("typing", "Any")
-        fields = "\n".join(f"{INDENT}{field}: {any_}" for field in self._step.fields.values())
+        base = self._imports.member("typing", "NamedTuple")
+        types = {
+            field: self._step.types.get(port) or self._imports.member("typing", "Any")
+            for port, field in self._step.fields.items()
+        }
+        fields = "\n".join(f"{INDENT}{field}: {type_}" for field, type_ in types.items())
         return f"class {self._step.returned}({base}):\n{fields}"
 
     def _return(self) -> str:
