@@ -46,6 +46,7 @@ def verify_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool,
     one differs, 0 where none does; values that can't be compared are listed with the reason. Both runs really
     happen: what cells write to files, they write twice.
     """
+    from flowc.plan.reuse import Wish
     from flowc.verify.verify import verify_notebook
 
     compiled: api.Compiled = ctx.meta[COMPILED]
@@ -57,7 +58,8 @@ def verify_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool,
             compiled,
             arguments,
             settings.store,
-            lambda whole: api.run(whole, arguments, settings, listener, interrupts),
+            # Results of earlier runs would be held against nothing that happens now.
+            lambda whole: api.run(whole, arguments, settings, listener, interrupts, Wish(again=True)),
         )
     _write(verification, settings.store, as_json=as_json)
     canceled = verification.run.state == "CANCELED"
