@@ -175,17 +175,10 @@ def _reason(verification: Verification, check: Check) -> str:
             f"all that was compared before is the same, so cell {check.moment.cell} or one above it goes by something"
             " that is no variable (the clock, random numbers, a file, the environment), or a change was not seen"
         )
-    made = _last_same(verification, check)
-    return (
-        f"it was the same after cell {made}, and some cell below that changes it in a way not seen: tag that cell"
-        f" 'defines:{check.name}'"
-    )
-
-
-def _last_same(verification: Verification, check: Check) -> int:
-    """Return the last cell after or before which a value was found to be the same."""
-    rows = _by_value(verification)[check.step, check.name]
-    return max(one.moment.cell for one, finding in rows if finding.verdict == "same")
+    of_value = _by_value(verification)[check.step, check.name]
+    same = [one.moment.cell for one, finding in of_value if finding.verdict == "same"]
+    since = f"it was the same after cell {same[-1]}, and " if same else ""
+    return f"{since}some cell changes it in a way not seen: tag that cell 'defines:{check.name}'"
 
 
 def _as_json(verification: Verification) -> dict[str, Any]:

@@ -158,7 +158,10 @@ def test_a_change_on_the_way_to_a_reader_is_a_difference(verify: Verify) -> None
     found = [(row["reader"], row["verdict"]) for row in report["compared"] if row["name"] == "values"]
     assert found == [(None, "same"), ("c", "different"), (None, "different")]
     assert "'values' of step 'a', before cell 2 (id c2) of step 'c', which reads it" in said
-    assert "it was the same after cell 0, and some cell below that changes it in a way not seen" in said
+    assert (
+        "it was the same after cell 0, and some cell changes it in a way not seen: tag that cell 'defines:values'"
+        in said
+    )
     assert "length 3: [1, 2, 3]" in said
 
 
