@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiled",
     "check",
+    "check_against_past",
     "compile",
     "explain",
     "load_target",
@@ -131,6 +132,17 @@ def _checked(compiled: Compiled, options: CheckOptions) -> CheckedPipeline:
         raise CompileError(map(here.with_origin, error.diagnostics)) from error
     tasks = tuple(pipeline.task(task.name) for task in checked.ordered)
     return CheckedPipeline(pipeline, tasks, tuple(map(here.with_origin, checked.diagnostics)))
+
+
+def check_against_past(checked: CheckedPipeline, root: Path, store: Path) -> list[Diagnostic]:
+    """Return what is wrong with a notebook in the light of what its steps made in earlier runs, if there are any."""
+    from flowc.plan.evidence import check_against_past
+    from flowc.store.metadata import has_store, open_store
+
+    if not (checked.pipeline.cells and has_store(store)):
+        return []
+    with open_store(store, create=False) as opened:
+        return check_against_past(checked.pipeline, checked.ordered, root, opened)
 
 
 def explain(compiled: Compiled) -> tuple[Diagnostic, ...]:

@@ -11,9 +11,11 @@ from flowc.check.sources import Sources
 from flowc.cli.diagnostics import diagnostics_text
 from flowc.cli.output import note, write_bytes, write_out
 from flowc.cli.root import root_of
+from flowc.cli.settings import settings_of
 from flowc.cli.targets import compiled_target
 from flowc.diagnostics import Diagnostic
 from flowc.errors import CompileError
+from flowc.settings import Given
 
 
 @click.command("check")
@@ -33,7 +35,9 @@ def check_command(ctx: click.Context, target: str, form: str, explain: bool, str
     diagnostics: tuple[Diagnostic, ...]
     try:
         compiled, options = compiled_target(ctx, target, strict=strict)
-        diagnostics, exit_code = api.check(compiled, options).diagnostics, 0
+        checked, exit_code = api.check(compiled, options), 0
+        store = settings_of(ctx, Given()).store
+        diagnostics = (*checked.diagnostics, *api.check_against_past(checked, compiled.root, store))
         if explain:
             diagnostics += api.explain(compiled)
     except CompileError as error:

@@ -12,6 +12,7 @@ from flowc.cli.run_text import result_lines
 from flowc.cli.settings import store_flag
 from flowc.cli.words import failure_words
 from flowc.emit.text import printable
+from flowc.plan.evidence import changes_in_run
 from flowc.store.metadata import open_store
 from flowc.view import RunView, view_run
 
@@ -20,7 +21,11 @@ def write_result(run: str, store: Path, *, as_json: bool) -> None:
     """Write what came of a run, as the store has it."""
     with open_store(store, create=False) as opened:
         view = view_run(opened, run)
+        changed = list(changes_in_run(view.pipeline, view.run.id, opened))
     say_failures(view, store)
+    for (task, port), before, words in changed:
+        note(f"note: what step '{printable(task)}' gives as '{printable(port)}' differs from run {before}:")
+        note("\n".join(f"  {printable(each)}" for each in words))
     if as_json:
         write_json(view_json(view, store))
     else:

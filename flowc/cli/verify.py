@@ -20,6 +20,7 @@ from flowc.cli.settings import settings_of, store_option
 from flowc.emit.text import printable
 from flowc.engine.interrupts import Interrupts
 from flowc.errors import CancelledError, RunFailedError
+from flowc.plan.reuse import Wish
 from flowc.settings import Given
 from flowc.store.metadata import open_store
 from flowc.view import view_run

@@ -22,7 +22,7 @@ from flowc.ir import Component, FromTask, NotebookCode
 from flowc.plan.model import Plan, PlannedTask
 from flowc.plan.values import value_digest
 from flowc.python.reach import CodeReach, Reached
-from flowc.runner import Literal, Reference
+from flowc.runner import CodeBase, Literal, Reference
 from flowc.store.files import MISSING, FileDigests
 from flowc.store.records import Basis, CodeRecord
 from flowc.store.stored import Stored
@@ -38,7 +38,7 @@ class NoBasisError(FlowcError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Code:
+class Code:
     """A component's code: its record, and what is known of it before it runs."""
 
     record: CodeRecord
@@ -46,15 +46,56 @@ class _Code:
     clock: str | None
 
 
+class Codes:
+    """Reads the code of a run's components, each when it is first asked for. `folder` is where they run."""
+
+    def __init__(self, code_base: CodeBase) -> None:
+        notebook = code_base.notebook
+        self.folder = (code_base.root / notebook).parent if notebook else Path.cwd()
+        self._cells = {cell.index: cell for cell in code_base.cells}
+        self._reach = CodeReach(sys.path, tuple(code_base.modules))
+        self._known: dict[str, Code] = {}
+
+    def of(self, component: Component) -> Code:
+        """Return the code that a component reaches."""
+        if component.name not in self._known:
+            self._known[component.name] = self._described(component)
+        return self._known[component.name]
+
+    def digest_of(self, ref: str, *, passed_on: bool = False) -> str:
+        """Return the digest of the code that a function or class reaches, named as "module:qualname".
+
+        `passed_on` says that it is handed to code that may look at it as an object.
+        """
+        return self._reach.of(ref, passed_on=passed_on).digest
+
+    def _described(self, component: Component) -> Code:
+        if isinstance(component.code, NotebookCode):
+            reached = self._reach.of_program(list(self._program(component.code)), component.name, self.folder)
+            definitions = {**reached.definitions, "cells": _digest(_layout(component.code))}
+        else:
+            reached = self._reach.of(f"{component.code.module}:{component.code.qualname}")
+            definitions = dict(reached.definitions)
+        environment = {name: _environment(name) for name in reached.environment}
+        definitions |= {f"${name}": digest for name, digest in environment.items()}
+        record = CodeRecord(
+            _digest([reached.digest, sorted(definitions.items())]), definitions, reached.distributions
+        )
+        return Code(record, reached.texts, _clock(reached))
+
+    def _program(self, code: NotebookCode) -> Iterator[ast.stmt]:
+        for index in sorted({*code.shared, *code.cells}):
+            body = ast.parse(self._cells[index].source).body
+            part = code.parts.get(index)
+            yield from body if part is None else (body[position] for position in part)
+
+
 class Fingerprints:
     """Tells what the tasks of one plan stand on. Code is read once, when it is first asked for."""
 
     def __init__(self, plan: Plan, digests: FileDigests) -> None:
-        self._plan = plan
         self._digests = digests
-        self._folder = _folder_of_code(plan)
-        self._reach = CodeReach(sys.path, tuple(plan.code_base.modules))
-        self._codes: dict[str, _Code] = {}
+        self._codes = Codes(plan.code_base)
         self._recipes: dict[str, str] = {}
         self._own: dict[str, dict[str, Any]] = {}
 
@@ -75,7 +116,7 @@ class Fingerprints:
         """Return what a task stands on, now that its inputs are known. Raises NoBasisError where that can't be told."""
         inputs = {port: self._content(output_of(given)) for port, given in _from_tasks(planned)}
         parts = {**self._own_parts(planned), "inputs": inputs}
-        code = self._code(planned.component)
+        code = self._codes.of(planned.component)
         try:
             recipe = self.recipe(planned)
         except NoBasisError:
@@ -84,8 +125,8 @@ class Fingerprints:
 
     def watched(self, planned: PlannedTask) -> tuple[str, ...]:
         """Return the files that the task's code or arguments name by text: libraries may open them unseen, in C."""
-        texts = [*self._code(planned.component).texts, *_texts_in(planned)]
-        named = (self._folder / text for text in texts)
+        texts = [*self._codes.of(planned.component).texts, *_texts_in(planned)]
+        named = (self._codes.folder / text for text in texts)
         return tuple(dict.fromkeys(str(path) for path in named if _is_file(path)))
 
     def _recipe_above(self, given: FromTask) -> str:
@@ -99,7 +140,7 @@ class Fingerprints:
         known = self._own.get(planned.name)
         if known is not None:
             return known
-        code = self._code(planned.component)
+        code = self._codes.of(planned.component)
         parts = {
             "format": _FORMAT,
             # Two tasks that call one component alike may be meant to differ, as models trained without a seed do.
@@ -119,7 +160,7 @@ class Fingerprints:
 
     def _argument(self, port: str, given: Literal | Reference) -> str:
         if isinstance(given, Reference):
-            return self._reach.of(given.ref, passed_on=True).digest
+            return self._codes.digest_of(given.ref, passed_on=True)
         try:
             return value_digest(given.value, self._digests.of)
         except FlowcError as error:
@@ -129,29 +170,8 @@ class Fingerprints:
 
     def _content(self, stored: Stored) -> str:
         """Return what an artifact counts by: its digest, and the project's code that gives its content a meaning."""
-        codes = [self._reach.of(ref).digest for ref in stored.code]
+        codes = [self._codes.digest_of(ref) for ref in stored.code]
         return _digest([stored.digest, *codes]) if codes else stored.digest
-
-    def _code(self, component: Component) -> _Code:
-        if component.name not in self._codes:
-            self._codes[component.name] = self._described(component)
-        return self._codes[component.name]
-
-    def _described(self, component: Component) -> _Code:
-        if isinstance(component.code, NotebookCode):
-            reached = self._reach.of_program(
-                list(_program(component.code, self._plan)), component.name, self._folder
-            )
-            definitions = {**reached.definitions, "cells": _digest(_layout(component.code))}
-        else:
-            reached = self._reach.of(f"{component.code.module}:{component.code.qualname}")
-            definitions = dict(reached.definitions)
-        environment = {name: _environment(name) for name in reached.environment}
-        definitions |= {f"${name}": digest for name, digest in environment.items()}
-        record = CodeRecord(
-            _digest([reached.digest, sorted(definitions.items())]), definitions, reached.distributions
-        )
-        return _Code(record, reached.texts, _clock(reached))
 
 
 def _from_tasks(planned: PlannedTask) -> Iterator[tuple[str, FromTask]]:
@@ -172,14 +192,6 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _program(code: NotebookCode, plan: Plan) -> Iterator[ast.stmt]:
-    cells = {cell.index: cell for cell in plan.code_base.cells}
-    for index in sorted({*code.shared, *code.cells}):
-        body = ast.parse(cells[index].source).body
-        part = code.parts.get(index)
-        yield from body if part is None else (body[position] for position in part)
-
-
 def _layout(code: NotebookCode) -> dict[str, Any]:
     """Return which of the cells are the step's own, and where inputs enter and outputs leave, all counted in the cells
     that it runs: others of the notebook may come and go."""
@@ -190,12 +202,6 @@ def _layout(code: NotebookCode) -> dict[str, Any]:
         "enters": {port: at.get(cell, -1) for port, cell in code.enters.items()},
         "leaves": {port: at.get(cell, -1) for port, cell in code.leaves.items()},
     }
-
-
-def _folder_of_code(plan: Plan) -> Path:
-    """Return the folder that relative names of files start from when a task runs."""
-    notebook = plan.code_base.notebook
-    return (plan.code_base.root / notebook).parent if notebook else Path.cwd()
 
 
 def _environment(name: str) -> str:

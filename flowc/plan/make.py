@@ -42,12 +42,17 @@ def make_plan(checked: CheckedPipeline, arguments: Mapping[str, Any], root: Path
         tasks=tasks,
         arguments=values,
         shown={p.name: to_json(p.type, values[p.name]) for p in pipeline.parameters},
-        code_base=CodeBase(
-            root=root,
-            modules=pipeline.modules,
-            notebook=pipeline.source.file if pipeline.cells and pipeline.source else None,
-            cells=pipeline.cells,
-        ),
+        code_base=code_base_of(pipeline, root),
+    )
+
+
+def code_base_of(pipeline: Pipeline, root: Path) -> CodeBase:
+    """Return where the code of a pipeline is found."""
+    return CodeBase(
+        root=root,
+        modules=pipeline.modules,
+        notebook=pipeline.source.file if pipeline.cells and pipeline.source else None,
+        cells=pipeline.cells,
     )
 
 

@@ -30,6 +30,7 @@ from flowc.store.records import (
 )
 from flowc.store.reuse import bases_before, basis_in_run, find_past, find_past_of_run
 from flowc.store.runs import insert_run
+from flowc.store.seen import Key, Seen, outputs_made, outputs_seen
 from flowc.store.stored import Stored
 from flowc.store.tables import SCHEMA_VERSION
 
@@ -131,6 +132,16 @@ class Store:
         with self._database.reading() as connection:
             return bases_before(connection, pipeline, tasks, run)
 
+    def outputs_seen(self, pipeline: str, before: str | None = None) -> dict[Key, Seen]:
+        """Return what each task of a pipeline made when it was executed last, of the runs before `before`, if given."""
+        with self._database.reading() as connection:
+            return outputs_seen(connection, pipeline, before)
+
+    def outputs_made(self, run: str) -> dict[Key, Seen]:
+        """Return what the tasks that a run executed made."""
+        with self._database.reading() as connection:
+            return outputs_made(connection, run)
+
     def has(self, stored: Stored) -> bool:
         """Say whether an artifact is there, unverified."""
         return self.artifact_store.has(stored)
@@ -179,6 +190,11 @@ def open_store(location: Path, *, create: bool) -> Store:
         database.close()
         raise
     return Store(database, artifacts)
+
+
+def has_store(location: Path) -> bool:
+    """Say whether there is a store in a project's `.flowc` folder."""
+    return (location / _DATABASE).exists()
 
 
 def _prepare(location: Path) -> None:
