@@ -136,10 +136,12 @@ def _checked(compiled: Compiled, options: CheckOptions) -> CheckedPipeline:
 
 def check_against_past(checked: CheckedPipeline, root: Path, store: Path) -> list[Diagnostic]:
     """Return what is wrong with a notebook in the light of what its steps made in earlier runs, if there are any."""
+    if not (checked.pipeline.cells and store.exists()):
+        return []
     from flowc.plan.evidence import check_against_past
     from flowc.store.metadata import has_store, open_store
 
-    if not (checked.pipeline.cells and has_store(store)):
+    if not has_store(store):
         return []
     with open_store(store, create=False) as opened:
         return check_against_past(checked.pipeline, checked.ordered, root, opened)
