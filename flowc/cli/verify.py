@@ -47,7 +47,6 @@ def verify_command(ctx: click.Context, /, pairs: tuple[str, ...], as_json: bool,
     one differs, 0 where none does; values that can't be compared are listed with the reason. Both runs really
     happen: what cells write to files, they write twice.
     """
-    from flowc.plan.reuse import Wish
     from flowc.verify.verify import verify_notebook
 
     compiled: api.Compiled = ctx.meta[COMPILED]
