@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from flowc.errors import CompileError
 from flowc.notebook.budget import Budget, OutOfBudgetError, gives_up
@@ -80,7 +81,7 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
 
     Raises CompileError where that would take too long, or where code is nested too deeply.
     """
-    codes: dict[ast.AST, Code] = {}
+    codes: dict[Any, Code] = {}
     mentions = last_mentions((cell.index, cell.plain.tree) for cell in cells)
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})
@@ -106,6 +107,8 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
 def _own_methods(cells: Iterable[TaggedCell]) -> Iterator[str]:
     for cell in cells:
         for node in ast.walk(cell.plain.tree):
+            if isinstance(node, ast.Attribute) and node.attr in ("cache_info", "cache_clear"):
+                yield node.attr
             if isinstance(node, ast.ClassDef):
                 for part in node.body:
                     if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):

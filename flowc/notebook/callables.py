@@ -12,6 +12,7 @@ import builtins
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from flowc.notebook.effects import Effect
 from flowc.notebook.heap import Code, Value, joined
@@ -35,6 +36,15 @@ class Callables(Host):
 
     def _of_Library(self, node: Library) -> Value:
         return Value(path=node.path)
+
+    def code_of(self, node: Any) -> Code:
+        """Return the function that is made here: one for each set of functions that it is known to take along."""
+        known = self.known_captures(node)
+        made = tuple((name, value.callee or value.path) for name, value in known.items())
+        key = (node, made) if made else node
+        if key not in self._codes:
+            self._codes[key] = Code(node, self.captured(), self.nested, bound=known)
+        return self._codes[key]
 
     def as_value(self, value: Value, node: ast.expr) -> Value:
         """Return what a name or an attribute stands for where it is not called: with what calling it would do."""

@@ -115,7 +115,7 @@ class Calls(Callables):
             self._run_callbacks(arguments, None, node)
             self._raises.pop()
         elif not effect.definition:
-            returned = self._run_callbacks(arguments, None, node)
+            returned = IMMUTABLE if effect.quiet else self._run_callbacks(arguments, None, node)
             return self._affect(effect, path, None, arguments, node, returned)
         return self._affect(effect, path, None, arguments, node)
 
@@ -144,9 +144,7 @@ class Calls(Callables):
             return Value(code=self.heap.codes(value), path=f"builtins.{value.kind}")
         return Value(value.top, self.heap.codes(value), "type", callee=value.instance)
 
-    def _call_code(
-        self, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call
-    ) -> Value:
+    def _call_code(self, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.AST) -> Value:
         code = callee.callee
         assert code is not None
         if code.is_class:
@@ -159,9 +157,12 @@ class Calls(Callables):
         ):
             arguments = replace(arguments, positional=(receiver, *arguments.positional))
         self._run_callbacks(arguments, None, node)
-        return self.run(code, callee, arguments, node)
+        # What was registered with a function may be called in its place.
+        registered = frozenset().union(*map(self.heap.own_codes, callee.top)) - {code}
+        others = [self.run(each, callee, arguments, node) for each in registered if not each.is_class]
+        return joined((self.run(code, callee, arguments, node), *others))
 
-    def _instantiate(self, cls: Value, code: Code, arguments: Arguments, node: ast.Call) -> Value:
+    def _instantiate(self, cls: Value, code: Code, arguments: Arguments, node: ast.AST) -> Value:
         if code.is_enum:
             return Value(code=cls.code)
         attributes = self.heap.element(cls)
@@ -216,7 +217,7 @@ class Calls(Callables):
         return joined([*results, self._affect(effect, name, receiver, arguments, node, returned)])
 
     def _call_unknown(
-        self, callee: Value, arguments: Arguments, node: ast.Call, *, known: bool = False
+        self, callee: Value, arguments: Arguments, node: ast.AST, *, known: bool = False
     ) -> Value:
         """Call something that may be any of the functions in a value, and if not `known` also a stranger."""
         put_off = self.call_later(None, callee, arguments)
@@ -225,7 +226,8 @@ class Calls(Callables):
         results = []
         for code in self.heap.codes(callee):
             if not code.is_class:
-                loose = Arguments((joined((given, callee)),), loose=True)
+                held = replace(callee, top=callee.top - self.heap.functions, callee=None)
+                loose = Arguments((joined((given, held)),), loose=True)
                 results.append(self.run(code, callee, loose, node))
                 continue
             for name, method in code.methods.items():

@@ -20,7 +20,8 @@ from flowc.notebook.heap import NOTHING, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
 from flowc.notebook.names import Layer, Names
-from flowc.notebook.summaries import Summaries, Summary, apply, own_nodes
+from flowc.notebook.summaries import Summaries, Summary, apply, known_arguments, own_nodes
+from flowc.notebook.syntax import parameter_names
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Bound, Place, Read, Version
 
 # A region's statement, whether it was walked as shared code, and its place among those made there.
@@ -93,7 +94,7 @@ class CellWalker(Walker):
     def __init__(
         self,
         table: EffectsTable,
-        codes: dict[ast.AST, Code],
+        codes: dict[Any, Code],
         entangled: frozenset[RegionKey],
         last_mention: dict[str, float],
         star_names: Callable[[str], Sequence[str] | None],
@@ -275,12 +276,21 @@ class CellWalker(Walker):
             for name, method in code.methods.items():
                 summary = self._run(method, value, Arguments(), node, called=False)
                 restless = (name.startswith("__") and name not in _QUIET_DUNDERS) or _is_property(method)
-                if restless and value.callee is None and _changes_self(summary, method):
-                    self.change(value.top, node, f"may be changed by its '{name}'")
+                changed = _changed_of_self(summary, method) if restless and value.callee is None else set()
+                if changed:
+                    owners = self._instances(code, value)
+                    regions = self.heap.deep(owners) if True in changed else owners
+                    self.change(regions, node, f"may be changed by its '{name}'")
             for base in code.bases:
                 self._trigger(replace(value, code=frozenset((base,)), top=frozenset()), node)
             if not code.is_class:
                 self._run(code, value, Arguments(), node, called=False)
+
+    def _instances(self, code: Code, value: Value) -> Regions:
+        """Return the instances of a class that can be got at through a value."""
+        inside = self.heap.reach(value.top)
+        found = {region for region in inside if code in self.heap.own_codes(region)} - self.heap.functions
+        return frozenset(found) or value.top
 
     def store(self, name: str, value: Value, node: ast.AST) -> None:
         self.heap.budget.spend(len(value.top) // 4)
@@ -478,9 +488,8 @@ class CellWalker(Walker):
     def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
         if code in self._calling or any(code is running for running, _ in self._running):
             return self._anything((function, *arguments.values()), known=True)
-        self._run(code, function, arguments, node, called=True)
+        summary = self._run(code, function, arguments, node, called=True)
         self._calling.add(code)
-        summary = self._summaries.of(code, self._peek)
         result = apply(self, summary, code, function, arguments, node)
         self._calling.discard(code)
         return result
@@ -489,7 +498,7 @@ class CellWalker(Walker):
         self, code: Code, function: Value, arguments: Arguments, node: ast.AST, *, called: bool
     ) -> Summary:
         """Do what running a function does to globals."""
-        summary = self._summaries.of(code, self._peek)
+        summary = self._summaries.of(code, self._peek, known_arguments(code, arguments))
         if any(code is running for running, _ in self._running):
             return summary
         self._running.append((code, getattr(code.node, "name", "<lambda>")))
@@ -519,14 +528,11 @@ def _is_property(code: Code) -> bool:
     return any("property" in name or name.endswith(".setter") for name in names)
 
 
-def _changes_self(summary: Summary, method: Code) -> bool:
-    args = getattr(method.node, "args", None)
-    plain = [*args.posonlyargs, *args.args] if isinstance(args, ast.arguments) else []
-    if not plain:
-        return False
-    return any(
-        summary.origins.get(region, ("", ""))[:2] == ("parameter", plain[0].arg) for region in summary.changes
-    )
+def _changed_of_self(summary: Summary, method: Code) -> set[bool]:
+    """Say of what a method changes of its instance whether it is something that the instance holds."""
+    names = parameter_names(method)[:1]
+    origins = [summary.origins[region] for region in summary.changes if region in summary.origins]
+    return {held for place, name, held in origins if place == "parameter" and name in names}
 
 
 def last_mentions(trees: Iterable[tuple[int, ast.Module]]) -> dict[str, float]:

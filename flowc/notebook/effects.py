@@ -33,6 +33,7 @@ class Effect:
     definition: bool = False
     consumes: bool = False
     applies: bool = False
+    quiet: bool = False
     files: str | None = None
     draws: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
@@ -103,7 +104,17 @@ def parse_effect(words: Iterable[str]) -> Effect:
                 said["changed_arguments"] += (int(value),)
             else:
                 said["changes"] = True
-        elif word in ("keeps", "once", "process", "output", "waits", "definition", "consumes", "applies"):
+        elif word in (
+            "keeps",
+            "once",
+            "process",
+            "output",
+            "waits",
+            "definition",
+            "consumes",
+            "applies",
+            "quiet",
+        ):
             said[word] = True
         elif word in ("reads-file", "writes-file"):
             said["files"] = word.removesuffix("-file")

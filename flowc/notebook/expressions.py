@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from flowc.notebook.calls import Calls
-from flowc.notebook.heap import IMMUTABLE, Code, Value, joined
+from flowc.notebook.heap import IMMUTABLE, Value, joined
 from flowc.notebook.host import ITEMS, Scope
 from flowc.notebook.syntax import is_key, is_selection
 
@@ -162,9 +162,7 @@ class Expressions(Calls):
         return self._made(node, defaults)
 
     def _made(self, node: Any, held: list[Value]) -> Value:
-        if node not in self._codes:
-            self._codes[node] = Code(node, self.captured(), self.nested)
-        code = self._codes[node]
+        code = self.code_of(node)
         value = self.heap.fresh(*held)
         self.heap.functions |= value.top
         value = replace(value, code=value.code | {code}, callee=code, stuck=None)

@@ -26,8 +26,9 @@ CodeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorEx
 class Code:
     """A function or class of the notebook, whose body may run whenever it can be got at.
 
-    A `nested` one is made inside a function, from which it takes the names `captured`. A class has `methods` and
-    `bases`; one that a call makes (namedtuple) has the call as its node.
+    A `nested` one is made inside a function, from which it takes the names `captured`; `bound` says which of them
+    are known functions. A class has `methods` and `bases`; one that a call makes (namedtuple) has the call as its
+    node.
     """
 
     node: CodeNode
@@ -37,6 +38,7 @@ class Code:
     bases: tuple[Code, ...] = ()
     foreign_bases: bool = False
     is_enum: bool = False
+    bound: dict[str, Value] = field(default_factory=dict)
 
     @property
     def is_class(self) -> bool:

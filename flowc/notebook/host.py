@@ -60,7 +60,7 @@ class Arguments:
 class Host(ABC):
     """Holds the state of a walk; subclasses say where its names live and what becomes of what it finds."""
 
-    def __init__(self, heap: Heap, table: EffectsTable, codes: dict[ast.AST, Code]) -> None:
+    def __init__(self, heap: Heap, table: EffectsTable, codes: dict[Any, Code]) -> None:
         self.heap = heap
         self.table = table
         self._codes = codes
@@ -115,6 +115,10 @@ class Host(ABC):
         """Return the names that a function made here takes from functions around it."""
 
     nested = False
+
+    def known_captures(self, node: ast.AST) -> dict[str, Value]:  # noqa: ARG002
+        """Return which names that a function takes from functions around it are known to be functions."""
+        return {}
 
     @abstractmethod
     def capture(self, function: Value, code: Code) -> None:

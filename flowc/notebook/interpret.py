@@ -123,9 +123,11 @@ class Walker(Expressions):
                 self.change(context.top, item.context_expr, "is entered by 'with'")
             if item.optional_vars is not None:
                 entered = self._anything((context,), known=True)
-                self._assign(
-                    item.optional_vars, replace(entered, stuck=context.stuck, kind=context.kind), None
-                )
+                if context.kind == "context":
+                    entered = replace(self._next(context), stuck=None)
+                else:
+                    entered = replace(entered, stuck=context.stuck, kind=context.kind)
+                self._assign(item.optional_vars, entered, None)
         if not swallows:
             self.walk(node.body)
             return
@@ -218,8 +220,21 @@ class Walker(Expressions):
 
     def _decorated(self, decorator: Value, thing: Value, node: ast.expr) -> Value:
         if decorator.callee is not None:
-            result = self.run(decorator.callee, decorator, Arguments((thing,)), node)
+            # What it does with the function is seen where it does it, so nothing else is called here.
+            given = Arguments((thing,))
+            if decorator.callee.is_class:
+                result = self._instantiate(decorator, decorator.callee, given, node)
+            else:
+                result = self.run(decorator.callee, decorator, given, node)
             return replace(result, code=result.code | thing.code | decorator.code)
+        if decorator.instance is not None:
+            return joined((thing, self._call_unknown(decorator, Arguments((thing,)), node)))
+        written = node.func if isinstance(node, ast.Call) else node
+        if decorator.path is None and isinstance(written, ast.Attribute):
+            # `@show.register`: what it belongs to keeps the function.
+            owner = self.value(written.value)
+            self.change(owner.top, node, f"is given a function by '{written.attr}'")
+            self.heap.link(owner.top, thing)
         # A library's decorator gives something that runs the function; plain ones give the function itself.
         if decorator.path and self.table.function(decorator.path).process:
             self.note("process", node, decorator.path)

@@ -11,6 +11,7 @@ from flowc.notebook.analysis import Analysis
 from flowc.notebook.heap import Code
 from flowc.notebook.model import Notebook, diagnose
 from flowc.notebook.outlets import Lives, Outlet, outlets_of, pairs
+from flowc.notebook.syntax import is_cached
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Read, Version
 
 
@@ -80,6 +81,8 @@ class _Resolution:
         self._setup = [atom for atom in analysis.atoms if atom.unit == SHARED and atom.setup]
         self._makers: dict[Code, Atom] = {}
         self._importable: set[Code] = set()
+        self._wrapped: set[Code] = set()
+        self._changed: dict[Code, Version] = {}
         self._outlets: dict[Version, Outlet] = {}
 
     def resolve(self, keep_all: bool) -> Steps:
@@ -88,6 +91,9 @@ class _Resolution:
             self._by_cell.setdefault(atom.cell, []).append(atom)
             for name, version in atom.writes.items():
                 self._written.setdefault(name, []).append(version)
+                callee = version.value.callee
+                if callee and version.unit in self._flows and self._leaves_by_name(version):
+                    self._changed[callee] = version
         for flow in self._flows.values():
             self._gather(flow)
         self._let_leave()
@@ -96,6 +102,7 @@ class _Resolution:
             self._connect(flow)
         self._add_results(keep_all)
         self._order_files()
+        self._check_caches()
         return Steps(self._flows, self._edges, self._problems, self._outlets)
 
     def _find_makers(self) -> None:
@@ -110,6 +117,15 @@ class _Resolution:
                     self._makers.setdefault(code, atom)
                     if getattr(code.node, "name", version.name) == version.name:
                         self._importable.add(code)
+                self._find_wrapped(atom, version)
+
+    def _find_wrapped(self, atom: Atom, version: Version) -> None:
+        """Find the functions that a shared statement defines and wraps by decorators: they travel by value."""
+        written = set(ast.walk(atom.node))
+        for code in self._analysis.heap.codes(version.value):
+            if code.node in written and not code.is_class:
+                self._makers.setdefault(code, atom)
+                self._wrapped.add(code)
 
     # -- what runs in a step, and what that reads
 
@@ -158,9 +174,15 @@ class _Resolution:
                 maker = self._makers.get(each)
                 if maker is not None:
                     yield maker
+            changed = self._changed.get(code)
+            if changed is not None and changed.name != version.name:
+                self._changed_definition(changed, read)
             if code in self._importable:
                 continue
-            if code.is_class or not (code.nested or isinstance(code.node, ast.Lambda | ast.GeneratorExp)):
+            by_value = (
+                code.nested or code in self._wrapped or isinstance(code.node, ast.Lambda | ast.GeneratorExp)
+            )
+            if code.is_class or not by_value:
                 self._made_inside(version, read, code)
             elif (name := self._unstable_global(code)) is not None:
                 self._made_inside(version, read, code, name)
@@ -178,6 +200,17 @@ class _Resolution:
             ):
                 return name
         return None
+
+    def _leaves_by_name(self, version: Version) -> bool:
+        """Say whether a function or class was changed and may be pickled by its name, without what it holds.
+
+        A wrapper has the name of what it wraps (functools.wraps).
+        """
+        if version.value.callee is None or version.why == "is defined":
+            return False
+        codes = self._analysis.heap.codes(version.value)
+        named = any(not code.nested and getattr(code.node, "name", "") == version.name for code in codes)
+        return named or version.value.callee in self._importable
 
     # -- edges
 
@@ -198,8 +231,8 @@ class _Resolution:
             )
             if version.value.stuck:
                 self._stuck(read, flow)
-            if version.value.callee in self._importable and version.why != "is defined":
-                self._changed_definition(read, flow)
+            if self._leaves_by_name(version):
+                self._changed_definition(version, read)
 
     def _add_results(self, keep_all: bool) -> None:
         """Let steps that nobody reads from keep what they leave at the end: it is what the notebook is for.
@@ -285,6 +318,39 @@ class _Resolution:
         compared = any(event == "identity" for atom in self._analysis.atoms for event, *_ in atom.events)
         return compared or (a.exact and b.exact and bool(a.top & b.top))
 
+    def _check_caches(self) -> None:
+        """Refuse functions with a cache that two steps would fill, each its own, with different things."""
+        for code, maker in self._makers.items():
+            users = [flow.name for flow in self._flows.values() if maker.number in flow.running]
+            if len(users) < 2 or not is_cached(code):
+                continue
+            why = self._seen_in_cache(code)
+            if why is not None:
+                line = maker.node.lineno
+                self._say(
+                    "FC503",
+                    f"'{getattr(code.node, 'name', 'a function')}' remembers what it gave, and {why}: "
+                    f"steps '{users[0]}' and '{users[1]}' would not remember the same",
+                    Place(maker.cell, line, maker.node.col_offset + 1),
+                    "call it in one step, or give it what it reads as an argument",
+                )
+
+    def _seen_in_cache(self, code: Code) -> str | None:
+        """Say why it can be seen whether a function with a cache was called before, or None."""
+        summary = self._analysis.walker.summary_of(code)
+        events = {event for atom in self._analysis.atoms for event, *_ in atom.events}
+        for name in summary.reads:
+            if self._is_set_again(name):
+                return f"reads '{name}', which changes"
+        if "writes" in events and any(event == "reads" for event, *_ in summary.notes):
+            return "reads files, which are written too"
+        makes = not summary.result.top <= summary.origins.keys()
+        return "objects are compared by identity" if makes and "identity" in events else None
+
+    def _is_set_again(self, name: str) -> bool:
+        versions = self._written.get(name, ())
+        return len(versions) > 1 or any(version.unit in self._flows for version in versions)
+
     # -- what is wrong
 
     def _say(
@@ -332,11 +398,10 @@ class _Resolution:
             ("needed here", read.place),
         )
 
-    def _changed_definition(self, read: Read, flow: StepFlow) -> None:
-        version = read.version
+    def _changed_definition(self, version: Version, read: Read) -> None:
         self._say(
             "FC503",
-            f"'{version.name}' is changed in step '{version.unit}', and step '{flow.name}' would not see that",
+            f"'{version.name}' is changed in step '{version.unit}', and later steps would not see that",
             version.place,
             "keep the state in a variable or an instance",
             ("needed here", read.place),

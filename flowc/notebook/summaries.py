@@ -15,11 +15,15 @@ from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
-from flowc.notebook.syntax import is_static
+from flowc.notebook.syntax import decorator_names, is_cached, is_static, keyword_names, parameter_names
 
 # Where a stand-in comes from, under which name, and whether it is what that holds rather than itself.
 Origin = tuple[Literal["parameter", "global", "function"], str, bool]
+# What a call does that shows whether it was made once or twice.
+_SEEN_AGAIN = frozenset(("once", "output", "writes", "waits", "draws", "seeds", "process", "dynamic"))
 Peek = Callable[[str], Value | None]
+# Parameters that are known functions, without regions.
+Known = dict[str, Value]
 
 
 @dataclass(slots=True)
@@ -42,29 +46,32 @@ class Summary:
 class Summaries:
     """The summaries made so far. One is good as long as the globals that it looked at mean the same code."""
 
-    def __init__(self, table: EffectsTable, codes: dict[ast.AST, Code], budget: Budget) -> None:
+    def __init__(self, table: EffectsTable, codes: dict[Any, Code], budget: Budget) -> None:
         self.table = table
         self.codes = codes
         self.budget = budget
-        self._made: dict[Code, Summary] = {}
-        self._active: dict[Code, Summary] = {}
+        self._made: dict[Any, Summary] = {}
+        self._active: dict[Any, Summary] = {}
 
-    def of(self, code: Code, peek: Peek) -> Summary:
-        """Return what a function does, with `peek` to look up globals."""
-        if code in self._active:
-            self._active[code].unfinished = True
-            return self._active[code]
-        made = self._made.get(code)
+    def of(self, code: Code, peek: Peek, given: Known | None = None) -> Summary:
+        """Return what a function does, with `peek` to look up globals, and functions that it is `given`."""
+        # What calls itself with ever new functions is seen without knowing them.
+        known = {} if given is None or any(each[0].node is code.node for each in self._active) else given
+        key = (code, frozenset((name, value.callee or value.path) for name, value in known.items()))
+        if key in self._active:
+            self._active[key].unfinished = True
+            return self._active[key]
+        made = self._made.get(key)
         self.budget.spend(1 + len(made.peeked) if made is not None else 10)
         if made is not None and all(signature(peek(name)) == seen for name, seen in made.peeked.items()):
             return made
-        walker = FunctionWalker(self, code, peek)
-        self._active[code] = walker.summary
+        walker = FunctionWalker(self, code, peek, known)
+        self._active[key] = walker.summary
         try:
             walker.walk_function()
         finally:
-            del self._active[code]
-        self._made[code] = walker.summary
+            del self._active[key]
+        self._made[key] = walker.summary
         return walker.summary
 
 
@@ -80,12 +87,14 @@ class FunctionWalker(Walker):
 
     nested = True
 
-    def __init__(self, summaries: Summaries, code: Code, peek: Peek) -> None:
+    def __init__(self, summaries: Summaries, code: Code, peek: Peek, given: Known) -> None:
         super().__init__(Heap(budget=summaries.budget), summaries.table, summaries.codes)
         self.summary = Summary(self.heap)
         self._summaries = summaries
         self._code = code
         self._peek = peek
+        self._given = given
+        self._fixed = _fixed_names(code)
         self._globals, self._nonlocals, self._locals = _scope_names(code.node)
         self._names: dict[str, Value] = {}
         self._stand_ins: dict[tuple[str, str], Value] = {}
@@ -110,20 +119,39 @@ class FunctionWalker(Walker):
         for function, code in self._inner:
             self._capture_now(function, code)
         self.summary.result = self._returned(node)
+        self._remember(node)
         origins = self.summary.origins
         if self.summary.unfinished and any(
             region in origins and origins[region][0] == "parameter" for region in self.summary.changes
         ):
             self._change_all_parameters(node)
 
+    def _remember(self, node: ast.AST) -> None:
+        """Let what has a cache hold what it gave; it is changed by a call where not calling it again can be seen."""
+        if is_cached(self._code):
+            owner = self._stand_in("function", "")
+        elif "cached_property" in decorator_names(self._code):
+            owner = self._first
+        else:
+            return
+        summary = self.summary
+        seen = {event for event, *_ in summary.notes} & _SEEN_AGAIN
+        asked = any(name in self.table.own for name in ("cache_info", "cache_clear"))
+        changes = any(region in summary.origins for region in summary.changes)
+        self.heap.link(owner.top, summary.result)
+        summary.result = joined((summary.result, self.heap.element(owner)))
+        if seen or asked or changes or summary.binds or not is_cached(self._code):
+            self.change(owner.top, node, "remembers what it gave")
+
     def _returned(self, node: ast.AST) -> Value:
         result = joined(self._results)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_generator(node):
             held = list(self._stand_ins.values())
+            context = "contextmanager" in decorator_names(self._code)
             return replace(
                 self.heap.fresh(result, *held),
-                kind="generator",
-                stuck="a generator",
+                kind="context" if context else "generator",
+                stuck="a context manager" if context else "a generator",
                 code=result.code | {self._code},
             )
         return result
@@ -135,13 +163,11 @@ class FunctionWalker(Walker):
 
     def _bind_parameters(self, args: ast.arguments) -> None:
         plain = [*args.posonlyargs, *args.args]
-        for position, argument in enumerate(plain):
+        for argument in (*plain, *args.kwonlyargs):
             value = self._stand_in("parameter", argument.arg)
-            self._names[argument.arg] = value
-            if position == 0:
-                self._first = value
-        for argument in args.kwonlyargs:
-            self._names[argument.arg] = self._stand_in("parameter", argument.arg)
+            self._names[argument.arg] = _known_as(self._given.get(argument.arg), value)
+        if plain:
+            self._first = self._names[plain[0].arg]
         if args.vararg is not None:
             self._names[args.vararg.arg] = self.heap.fresh(
                 self._stand_in("parameter", args.vararg.arg), kind="tuple"
@@ -170,7 +196,7 @@ class FunctionWalker(Walker):
         if name in self._names:
             return self._names[name]
         if name in self._code.captured or name in self._nonlocals:
-            return self._stand_in("function", "")
+            return _known_as(self._code.bound.get(name), self._stand_in("function", ""))
         if name in self._locals:
             return IMMUTABLE
         return self.global_value(name, node)
@@ -187,7 +213,10 @@ class FunctionWalker(Walker):
             return self._stand_in("global", name)
         if not value.top:
             return value
-        return replace(value, top=self._stand_in("global", name).top)
+        stand_in = self._stand_in("global", name)
+        if value.callee is not None:
+            self.heap.functions |= stand_in.top
+        return replace(value, top=stand_in.top)
 
     def store(self, name: str, value: Value, node: ast.AST) -> None:
         if name in self._globals:
@@ -235,6 +264,11 @@ class FunctionWalker(Walker):
     def captured(self) -> frozenset[str]:
         return self._locals | self._code.captured | frozenset(self._names)
 
+    def known_captures(self, node: ast.AST) -> dict[str, Value]:
+        names = sorted(_names_in(node) & self._fixed)
+        values = {name: self._names.get(name) or self._code.bound.get(name) for name in names}
+        return {name: _without_regions(value) for name, value in values.items() if value and _is_known(value)}
+
     def capture(self, function: Value, code: Code) -> None:
         self._inner.append((function, code))
         self._capture_now(function, code)
@@ -270,7 +304,7 @@ class FunctionWalker(Walker):
         return self.heap.fresh()
 
     def run(self, code: Code, function: Value, arguments: Arguments, node: ast.AST) -> Value:
-        summary = self._summaries.of(code, self._peek)
+        summary = self._summaries.of(code, self._peek, known_arguments(code, arguments))
         if code in self._calling:
             return self._anything((function, *arguments.values()), known=True)
         known = set(self.summary.notes)
@@ -303,6 +337,8 @@ def apply(
             if origin is None:
                 made = heap.new()
                 regions[region] = frozenset((made,))
+                if region in summary.heap.functions:
+                    heap.functions.add(made)
                 for held in summary.heap.held((region,)):
                     heap.link((made,), Value(outside(held)))
                 heap.link((made,), Value(code=summary.heap.own_codes(region)))
@@ -408,6 +444,8 @@ def _bound(code: Code, function: Value, arguments: Arguments, heap: Heap) -> dic
     }
     if arguments.loose:
         anything = joined((everything, heap.element(everything), default))
+        # A function that comes along with what is given is there to be called, not to be changed.
+        anything = replace(anything, top=everything.top | (anything.top - heap.functions))
         names = [*plain, *keyword_only, *(each.arg for each in (args.vararg, args.kwarg) if each)]
         return dict.fromkeys(names, anything)
     given = {name: default if name in with_default else IMMUTABLE for name in (*plain, *keyword_only)}
@@ -419,6 +457,40 @@ def _bound(code: Code, function: Value, arguments: Arguments, heap: Heap) -> dic
     if args.kwarg is not None:
         given[args.kwarg.arg] = joined(value for name, value in named.items() if name not in given)
     return given
+
+
+def known_arguments(code: Code, arguments: Arguments) -> Known:
+    """Return the parameters that are known functions in a call."""
+    if arguments.loose:
+        return {}
+    given = dict(zip(parameter_names(code), arguments.positional, strict=False))
+    names = {*parameter_names(code), *keyword_names(code)}
+    given.update((name, value) for name, value in arguments.named if name in names)
+    return {name: _without_regions(value) for name, value in given.items() if _is_known(value)}
+
+
+def _is_known(value: Value) -> bool:
+    return value.callee is not None or value.path is not None
+
+
+def _without_regions(value: Value) -> Value:
+    return Value(code=value.code, path=value.path, callee=value.callee)
+
+
+def _known_as(known: Value | None, stand_in: Value) -> Value:
+    if known is None or known.path is not None:
+        return known or stand_in
+    return replace(known, top=stand_in.top)
+
+
+def _fixed_names(code: Code) -> frozenset[str]:
+    """Return the parameters of a function that nothing in it sets, and what it itself knows of those around it."""
+    every = list(ast.walk(code.node))
+    set_inside = {
+        each.id for each in every if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
+    }
+    defined = {each.name for each in every if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    return frozenset({*parameter_names(code), *keyword_names(code), *code.bound} - set_inside - defined)
 
 
 def _scope_names(node: ast.AST) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:

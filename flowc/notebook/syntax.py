@@ -40,6 +40,11 @@ def decorator_names(code: Code) -> set[str]:
     return {path.rpartition(".")[2] for node in written if (path := dotted(node))}
 
 
+def is_cached(code: Code) -> bool:
+    """Say whether a function remembers what it gave."""
+    return bool(decorator_names(code) & {"lru_cache", "cache"})
+
+
 def is_class_method(code: Code) -> bool:
     return "classmethod" in decorator_names(code)
 
