@@ -279,7 +279,7 @@ class Calls(Callables):
         for name in _CONSTRUCTORS if made else ("__call__",):
             if (method := code.method(name)) is not None:
                 others = (given,) * (len(parameter_names(method)) - 1)
-                named = tuple((name, given) for name in keyword_names(method))
+                named = tuple((each, given) for each in keyword_names(method))
                 results.append(self.run(method, value, Arguments((own, *others), named), node))
         return joined(results)
 
