@@ -115,7 +115,9 @@ def check(compiled: Compiled, options: CheckOptions = DEFAULTS) -> CheckedPipeli
         checked = _checked(compiled, options)
     except CompileError as error:
         raise CompileError(settle(error.diagnostics, options, sources)) from error
-    said = settle(checked.diagnostics, options, sources, compiled.pipeline)
+    # Of what is ignored in the code that IR came from, only the front end could tell whether it is there.
+    whole = None if isinstance(compiled.target, IrFile) else compiled.pipeline
+    said = settle(checked.diagnostics, options, sources, whole)
     if any(diagnostic.severity == "error" for diagnostic in said):
         raise CompileError(said)
     return replace(checked, diagnostics=said)

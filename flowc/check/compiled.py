@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from flowc.check.json_places import keys_of
 from flowc.diagnostics import Diagnostic, Related, Source
 from flowc.ir import Component, Parameter, Pipeline, Port, Task
 
@@ -24,10 +25,11 @@ class InFile:
         place = diagnostic.source
         if place is None or place.path is None:
             return diagnostic
-        within = [source for source in self.written if place.path.startswith(source.path or "")]
-        if not within:
+        keys, top = keys_of(place.path), Source(file=place.file, path="$")
+        around = (top.within(*keys[:length]) for length in range(len(keys), 0, -1))
+        origin = next((self.written[part] for part in around if part in self.written), None)
+        if origin is None:
             return diagnostic
-        origin = self.written[max(within, key=lambda source: len(source.path or ""))]
         related = (*diagnostic.related, Related(message="compiled from here", source=origin))
         return diagnostic.model_copy(update={"related": related})
 

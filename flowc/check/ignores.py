@@ -91,6 +91,8 @@ def _unknown(ignore: Ignore) -> Diagnostic:
 
 def read_ignores(sources: Sources, file: str) -> Iterator[Ignore]:
     """Return the ignores of a Python file or of a notebook's cells."""
+    if "ignore" not in (sources.text(file) or ""):
+        return  # a notebook may be large, and few files have any
     if sources.is_notebook(file):
         for cell in sources.cells(file).values():
             if cell.kind == "code":

@@ -79,7 +79,7 @@ def _summary(diagnostics: Sequence[Diagnostic], color: bool) -> Iterator[str]:
     if len(codes) == 1:
         yield f"'flowc explain {codes[0]}' says more"
     elif codes:
-        yield f"'flowc explain {codes[0]}' says more, and so of {', '.join(codes[1:])}"
+        yield f"'flowc explain {codes[0]}' says more; so do the pages of {', '.join(codes[1:])}"
 
 
 def _indented(text: str) -> str:

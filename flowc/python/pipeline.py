@@ -14,7 +14,7 @@ from flowc.ir import FromTask, Output, Parameter, Pipeline, Port
 from flowc.project import find_root
 from flowc.python.futures import Future, Futures, parameter_future
 from flowc.python.modules import project_modules
-from flowc.python.places import caller, definition
+from flowc.python.places import caller, definition, returned
 from flowc.python.signature import bind, descriptions, input_ports
 from flowc.python.tracing import Trace, current_trace, fail_together
 from flowc.types.flow import mismatch
@@ -91,8 +91,8 @@ class PipelineFunction(Generic[P, R]):
         futures = {port.name: parameter_future(port.name, port.type) for port in self.ports}
         with trace.active():
             try:
-                returned = self.function(**futures)
-                outputs = tuple(_outputs(returned, definition(self.function)))
+                result = self.function(**futures)
+                outputs = tuple(_outputs(result, returned(self.function)))
             except CompileError as error:
                 raise fail_together(trace, error) from error
         pipeline = Pipeline(

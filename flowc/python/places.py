@@ -82,9 +82,19 @@ def parameters(function: Callable[..., Any]) -> dict[str, Source]:
     return {argument.arg: _place(code.co_filename, argument) for argument in (*named, *starred)}
 
 
-def _place(filename: str, node: ast.arg | _Function) -> Source:
+def returned(function: Callable[..., Any]) -> Source | None:
+    """Return the place of what a function returns where it says so once, else that of the function."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    node = _functions(code.co_filename).get(code.co_firstlineno) if code else None
+    if code is None or node is None:
+        return definition(function)
+    values = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
+    return _place(code.co_filename, values[0]) if len(values) == 1 else definition(function)
+
+
+def _place(filename: str, node: ast.arg | ast.expr | _Function) -> Source:
     file, column = _project_file(filename), _column(filename, node.lineno, node.col_offset)
-    if not isinstance(node, ast.arg):
+    if isinstance(node, _Function):
         return Source(file=file, line=node.lineno, column=column)
     end = _column(filename, node.end_lineno, node.end_col_offset)
     return Source(file=file, line=node.lineno, column=column, end_line=node.end_lineno, end_column=end)

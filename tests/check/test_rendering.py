@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from flowc.check.excerpt import Mark, excerpt
 from flowc.check.render import render_json, render_text
-from flowc.check.sources import Sources
+from flowc.check.sources import Sources, Span
 from flowc.diagnostics import Diagnostic, Related, Severity, Source
 
 
@@ -157,7 +162,7 @@ def test_the_end_counts_and_names_the_codes(tmp_path: Path) -> None:
     mixed = [of("FC301", "error"), of("FC301", "error"), of("FC208", "warning"), of("FC026", "note")]
     assert render_text(mixed, Sources(tmp_path)).splitlines()[-2:] == [
         "2 errors, 1 warning, 1 note",
-        "'flowc explain FC026' says more, and so of FC208, FC301",
+        "'flowc explain FC026' says more; so do the pages of FC208, FC301",
     ]
     assert render_text(mixed[:1], Sources(tmp_path)).splitlines()[-2:] == [
         "1 error",
@@ -185,3 +190,28 @@ def test_json_holds_all_that_is_known() -> None:
             "related": [],
         }
     ]
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> tuple[list[str], list[Mark]]:
+    """Lines of any letters, with marks of any length on them."""
+    texts = st.text(st.characters(exclude_characters="\n"), max_size=300)
+    lines = draw(st.lists(texts, min_size=1, max_size=9))
+
+    def mark(primary: bool) -> Mark:
+        first = draw(st.integers(1, len(lines)))
+        last = draw(st.integers(first, len(lines)))
+        column = draw(st.integers(1, len(lines[first - 1]) + 1))
+        end = draw(st.integers(column if first == last else 1, len(lines[last - 1]) + 1))
+        return Mark(Span(first, column, last, end), draw(st.text(max_size=9)), primary)
+
+    return lines, [mark(True), *(mark(False) for _ in range(draw(st.integers(0, 3))))]
+
+
+@given(marked())
+def test_whatever_is_written_comes_out_harmless_and_underlined(case: tuple[list[str], list[Mark]]) -> None:
+    lines, marks = case
+    shown = list(excerpt(lines, marks, 2, lambda text, _: text))
+    assert all(line.isprintable() for line in shown)
+    assert any("^" in line for line in shown)
+    assert max(map(cell_len, shown)) < 140 + 40 * len(marks)

@@ -249,3 +249,9 @@ def test_explain_prints_the_page(flowc: Flowc) -> None:
         2,
         "error: there is no code 'FC2033'\nhint: did you mean 'FC203'?\n",
     )
+
+
+def test_ir_of_a_notebook_says_nothing_of_its_ignores(flowc: Flowc, tmp_path: Path) -> None:
+    path = notebook(tmp_path, f"{SETS}  # flowc: ignore[FC208]")
+    assert flowc("compile", path, "-o", "p.json").code == 0
+    assert found(flowc, "p.json") == []

@@ -245,8 +245,7 @@ def test_misuse_is_a_diagnostic_at_its_line(compiled: Compile, body: str, code: 
     assert diagnostic.code == code
     assert says in diagnostic.message
     assert diagnostic.source is not None
-    line = 2 if code == "FC112" else 3
-    assert diagnostic.source.line == PRELUDE.count("\n") + line
+    assert diagnostic.source.line == PRELUDE.count("\n") + 3
 
 
 def test_all_problems_come_at_once(compiled: Compile) -> None:
