@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from flowc.check.codes import code_pages, near_codes
-from flowc.check.sources import Sources
+from flowc.check.sources import Sources, lines_of
 from flowc.diagnostics import Diagnostic, Related, Source
 from flowc.notebook.tags import words_of
 
@@ -106,7 +106,7 @@ def read_ignores(sources: Sources, file: str) -> Iterator[Ignore]:
 def _in_code(text: str, place: Source) -> Iterator[Ignore]:
     if not _COMMENT.search(text):
         return
-    lines = text.splitlines()
+    lines = lines_of(text)
     for line, column, comment in _comments(text):
         match = _COMMENT.search(comment)
         if match is None:

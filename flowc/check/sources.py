@@ -16,6 +16,7 @@ from flowc.notebook.model import NotebookCell
 from flowc.notebook.reader import is_percent_notebook, read_notebook
 
 _MARKER = re.compile(r"# %%")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _TOKEN = re.compile(r"(?:async\s+)?(?:def|class)\s+\w+|\w+|.")
 
 
@@ -52,6 +53,7 @@ class Sources:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._texts: dict[str, str | None] = {}
+        self._lines: dict[str, list[str]] = {}
         self._cells: dict[str, Mapping[int, NotebookCell]] = {}
 
     def locate(self, source: Source) -> Located | None:
@@ -62,10 +64,10 @@ class Sources:
         if text is None:
             return None
         if source.path is not None and source.line is None:
-            return _in_json(source, text)
+            return _in_json(source, text, self._lines_of(source.file))
         if source.line is None:
             return None
-        return _at(source, (source.file, None), str(source), text.splitlines())
+        return _at(source, (source.file, None), str(source), self._lines_of(source.file))
 
     def physical(self, source: Source) -> Span | None:
         """Return where the place is in the file itself: for a notebook, in its JSON."""
@@ -77,7 +79,7 @@ class Sources:
         if found is None or text is None:
             return None
         line = text.count("\n", 0, found) + 1
-        return Span(line, 1, line, len(text.splitlines()[line - 1]) + 1)
+        return Span(line, 1, line, len(self._lines_of(source.file)[line - 1]) + 1)
 
     def text(self, file: str) -> str | None:
         """Return a file's text, or None where it can't be read."""
@@ -87,6 +89,11 @@ class Sources:
             except (OSError, ValueError):
                 self._texts[file] = None
         return self._texts[file]
+
+    def _lines_of(self, file: str) -> list[str]:
+        if file not in self._lines:
+            self._lines[file] = lines_of(self.text(file) or "")
+        return self._lines[file]
 
     def is_notebook(self, file: str) -> bool:
         """Say whether a file is a notebook, by its name or, for Python files, by its `# %%` lines."""
@@ -106,30 +113,36 @@ class Sources:
 
     def _in_cell(self, source: Source, cell: int, line: int | None) -> Located | None:
         cells = self.cells(source.file)
-        lines = cells[cell].source.splitlines() if cell in cells else []
+        lines = lines_of(cells[cell].source) if cell in cells else []
         if line is None:  # the whole cell: its first line stands for it
             line = next((number for number, text in enumerate(lines, 1) if text.strip()), 1)
             return self._in_cell(source.model_copy(update={"line": line}), cell, line)
         if line > len(lines):
             return None
         if not source.file.endswith(".ipynb"):
-            text = (self.text(source.file) or "").splitlines()
-            start = cell_start(text, cell)
+            text = self._lines_of(source.file)
+            start = _cell_start(text, cell)
             # Only what certainly is the cell's line: jupytext takes comment signs off magics, for one.
             if start is not None and text[start + line - 1 : start + line] == [lines[line - 1]]:
-                moved = replace_lines(source, start)
+                moved = _in_file(source, start)
                 return _at(moved, (source.file, None), f"{moved} (cell {cell})", text)
         return _at(source, (source.file, cell), str(source), lines)
 
 
-def replace_lines(source: Source, start: int) -> Source:
+def lines_of(text: str) -> list[str]:
+    """Return a text's lines as Python counts them: a form feed or U+2028 ends none."""
+    lines = _LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]
+
+
+def _in_file(source: Source, start: int) -> Source:
     """Return a place of a cell as one of its file, in which the cell begins behind `start` lines."""
     end = None if source.end_line is None else source.end_line + start
     moved = {"cell": None, "cell_id": None, "line": (source.line or 1) + start, "end_line": end}
     return source.model_copy(update=moved)
 
 
-def cell_start(lines: Sequence[str], cell: int) -> int | None:
+def _cell_start(lines: Sequence[str], cell: int) -> int | None:
     """Return how many lines of a percent-format notebook stand above a cell's own, or None where it is not there."""
     markers = [number for number, line in enumerate(lines) if _MARKER.match(line)]
     first = 0
@@ -160,14 +173,14 @@ def _at(source: Source, unit: tuple[str, int | None], shown: str, lines: Sequenc
     return Located(unit, shown, lines, Span(line, column, end_line, end_column), whole)
 
 
-def _in_json(source: Source, text: str) -> Located | None:
+def _in_json(source: Source, text: str, lines: Sequence[str]) -> Located | None:
     found = locate(text, keys_of(source.path or ""))
     if found is None:
         return None
     (line, column), (end_line, end_column) = (_position(text, offset) for offset in found)
     span = Span(line, column, end_line, end_column)
     shown = f"{source.file}:{line}:{column} at {source.path}"
-    return Located((source.file, None), shown, text.splitlines(), span)
+    return Located((source.file, None), shown, lines, span)
 
 
 def _position(text: str, offset: int) -> tuple[int, int]:

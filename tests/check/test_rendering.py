@@ -112,6 +112,11 @@ def test_tabs_and_wide_letters_move_the_caret(tmp_path: Path) -> None:
     ]
 
 
+def test_lines_are_counted_as_python_counts_them(tmp_path: Path) -> None:
+    text = "a = 1\x0c\nb = '\u2028'\nc\n"
+    assert shown(tmp_path, text, said(place(3, 1, 2)))[3:] == ["3 | c", "  | ^"]
+
+
 def test_what_a_terminal_would_obey_is_written_out(tmp_path: Path) -> None:
     text = "x = '\x1b[31m\u202e' + y\n"
     found = said(place(1, 16, 17), hint="\x1b[2J", message="'\x1b]0;title\x07'")
