@@ -79,8 +79,9 @@ def documents() -> dict[str, str]:
 
 def write_documents(folder: Path) -> None:
     """Write docs/diagnostics/ anew."""
+    texts = documents()  # before anything is removed: a page may be wrong
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.md"):
         old.unlink()
-    for name, text in documents().items():
+    for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
