@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ValidationError
+from typing_extensions import get_protocol_members, is_protocol
 
 from flowc.errors import ComponentError, FlowcError, NotFoundError, UsageError
 from flowc.ir import Component, Port
@@ -22,11 +23,19 @@ from flowc.types.model import (
     TupleType,
     Type,
     UnionType,
+    VariableType,
 )
 from flowc.types.names import ref_of, resolve_ref
-from flowc.types.validate import adapter, is_value, validated
+from flowc.types.validate import adapter, is_value, must_exist, validated
 
-_CONTAINERS = {"list": list, "set": set, "frozenset": frozenset, "tuple": tuple}
+_CONTAINERS: dict[str, type] = {
+    "list": list,
+    "set": set,
+    "frozenset": frozenset,
+    "tuple": tuple,
+    "sequence": Sequence,
+    "collection": Collection,
+}
 
 
 class WrongValueError(FlowcError):
@@ -51,7 +60,9 @@ def held_input(port: Port, value: Any) -> Any:
     if not is_value(port.type):
         return _held_object(port.type, value)
     try:
-        return validated(port.type, value)
+        held = validated(port.type, _plain(port.type, value))
+        must_exist(port.type, held)
+        return held
     except UsageError as error:
         raise WrongValueError(error.message) from error
 
@@ -92,10 +103,8 @@ def _held_output(type_: Type, value: Any) -> Any:
 
 
 def _held_value(type_: Type, value: Any) -> Any:
-    if isinstance(type_, ScalarType) and type(value).__module__ == "numpy" and hasattr(value, "item"):
-        value = value.item()
     try:
-        return adapter(type_).validate_python(value, strict=True)
+        return adapter(type_).validate_python(_plain(type_, value), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = "".join(f"[{part!r}] " for part in first["loc"])
@@ -105,12 +114,20 @@ def _held_value(type_: Type, value: Any) -> Any:
         raise _wrong(type_, value, "" if said else place + first["msg"]) from error
 
 
+def _plain(type_: Type, value: Any) -> Any:
+    """Return Python's scalar for one of numpy's, where a scalar is asked."""
+    is_numpy = isinstance(type_, ScalarType) and type(value).__module__ == "numpy"
+    return value.item() if is_numpy and hasattr(value, "item") else value
+
+
 def _held_object(type_: Type, value: Any) -> Any:
     """Check a value that has no JSON form: a table, a model, a list of them."""
     value = in_declared_form(value, type_)
     if not _is_of_kind(type_, value):
         raise _wrong(type_, value)
     match type_:
+        case VariableType(bound=bound):
+            return value if bound is None else _held_output(bound, value)
         case UnionType(options=options):
             if not any(_fits(option, value) for option in options):
                 raise _wrong(type_, value)
@@ -131,8 +148,10 @@ def _held_object(type_: Type, value: Any) -> Any:
 
 def _is_of_kind(type_: Type, value: Any) -> bool:
     match type_:
-        case ArtifactType(ref=ref) | ObjectType(ref=ref):
+        case ArtifactType(ref=ref):
             return _is_instance(value, ref)
+        case ObjectType(ref=ref):
+            return _is_instance(value, ref) and _is_array(type_, value)
         case CallableType():
             return callable(value)
         case ListType(container=container):
@@ -157,12 +176,19 @@ def _is_instance(value: Any, ref: str) -> bool:
     if any(ref_of(cls) == ref for cls in type(value).__mro__):
         return True
     try:
-        return isinstance(value, resolve_ref(ref))
-    except (
-        NotFoundError,
-        TypeError,
-    ):  # a class that can't be found here, a protocol that takes no isinstance
+        cls = resolve_ref(ref)
+    except NotFoundError:
+        return False  # a class that can't be found here
+    if is_protocol(cls):  # those that are not @runtime_checkable refuse isinstance
+        return all(hasattr(value, name) for name in get_protocol_members(cls))
+    return isinstance(value, cls)
+
+
+def _is_array(type_: ObjectType, value: Any) -> bool:
+    """Say whether an array is of the dtype and the number of axes that its type says, if it says any."""
+    if type_.dtype and type_.dtype[0] not in (base.__name__ for base in value.dtype.type.__mro__):
         return False
+    return type_.ndim is None or value.ndim == type_.ndim
 
 
 def _wrong(type_: Type, value: Any, reason: str = "") -> WrongValueError:

@@ -13,6 +13,11 @@ def ref_of(thing: Any) -> str:
     return f"{thing.__module__}:{thing.__qualname__}"
 
 
+def found_by_name(thing: Any) -> bool:
+    """Say whether a class or function is one that another process can import by its name."""
+    return hasattr(thing, "__qualname__") and "<" not in thing.__qualname__ and bool(thing.__module__)
+
+
 def resolve_ref(ref: str) -> Any:
     """Import what a "module:qualname" names.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flowc.types.model import DictType, ListType, ScalarType, TupleType, Type, UnionType
+from flowc.types.model import DictType, ListType, RefinedType, ScalarType, TupleType, Type, UnionType
 
 
 def anchored(type_: Type, value: Any, folder: Path) -> Any:
@@ -29,6 +29,8 @@ def _mapped(type_: Type, value: Any, change: Callable[[Path], Path]) -> Any:
     match type_:
         case ScalarType(name="path") if isinstance(value, Path):
             return change(value)
+        case RefinedType(base=base):
+            return _mapped(base, value, change)
         case UnionType(options=options):
             for option in options:
                 value = _mapped(option, value, change)

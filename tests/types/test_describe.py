@@ -72,7 +72,7 @@ UserId = NewType("UserId", int)
         (Annotated[str, Field(min_length=2, pattern="^a")], "str(min_length=2, pattern='^a')"),
         (Literal["a", 1, None], "Literal['a', 1, None]"),
         (list[int], "list[int]"),
-        (Sequence[str], "list[str]"),
+        (Sequence[str], "Sequence[str]"),
         (set[int], "set[int]"),
         (tuple[int, ...], "tuple[int, ...]"),
         (tuple[int, str], "tuple[int, str]"),
