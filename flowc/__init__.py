@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Statistics,
         TransformGraph,
     )
+    from flowc.types.rows import Add, Drop, Rename, Select
     from flowc.workspace import workdir
 
 __version__ = "0.1.0"
@@ -54,17 +55,20 @@ _HOMES = {
         "Statistics",
         "TransformGraph",
     ),
+    "flowc.types.rows": ("Add", "Drop", "Rename", "Select"),
     "flowc.workspace": ("workdir",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Add",
     "Anomalies",
     "Artifact",
     "Blessing",
     "BytesArtifact",
     "ComponentError",
     "Dataset",
+    "Drop",
     "Evaluation",
     "FileArtifact",
     "FlowcError",
@@ -73,7 +77,9 @@ __all__ = [
     "Metrics",
     "Model",
     "RecordArtifact",
+    "Rename",
     "Schema",
+    "Select",
     "ServedModel",
     "Statistics",
     "TransformGraph",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 
+from flowc.check.graph import topological_order
 from flowc.diagnostics import Diagnostic, Related, Source
-from flowc.errors import FlowcError, did_you_mean
+from flowc.errors import FlowcError, UsageError, did_you_mean
 from flowc.ir import (
     Binding,
     Component,
@@ -20,12 +21,13 @@ from flowc.ir import (
 )
 from flowc.types.flow import mismatch
 from flowc.types.model import AnyType, ScalarType, Type
+from flowc.types.solve import bind, has_variables, solved
 from flowc.types.validate import takes_functions, takes_values, validated_json
 
 
 def check_ports(pipeline: Pipeline) -> Iterator[Diagnostic]:
     """Find inputs without a value, inputs that the component does not have, and values of the wrong type."""
-    produced = _produced(pipeline)
+    produced = yield from solved_outputs(pipeline)
     parameters = {parameter.name: parameter for parameter in pipeline.parameters}
     for parameter in pipeline.parameters:
         yield from _default(parameter)
@@ -35,19 +37,59 @@ def check_ports(pipeline: Pipeline) -> Iterator[Diagnostic]:
             yield from _inputs(task, component, produced, parameters)
 
 
-def _produced(pipeline: Pipeline) -> dict[tuple[str, str], Port]:
-    return {
-        (task.name, port.name): port
-        for task in pipeline.tasks
-        if task.component in pipeline.components
-        for port in pipeline.components[task.component].outputs
+Produced = dict[tuple[str, str], Type]
+
+
+def solved_outputs(pipeline: Pipeline) -> Generator[Diagnostic, None, Produced]:
+    """Return the type of each task's outputs, by task and output, and give what is wrong with them.
+
+    Where a component's signature has TypeVars, they stand for what flows into the task.
+    """
+    generic = {
+        name for name, each in pipeline.components.items() if any(has_variables(p.type) for p in each.outputs)
     }
+    produced: Produced = {}
+    parameters = {parameter.name: parameter.type for parameter in pipeline.parameters}
+    # Only what is generic needs its inputs' types first; what is in a circle is another rule's.
+    for task in topological_order(pipeline) if generic else pipeline.tasks:
+        component = pipeline.components.get(task.component)
+        if component is None:
+            continue
+        meaning = _meaning(task, component, produced, parameters) if component.name in generic else {}
+        for port in component.outputs:
+            produced[task.name, port.name] = port.type
+            if component.name not in generic:
+                continue
+            try:
+                produced[task.name, port.name] = solved(port.type, meaning)
+            except UsageError as error:
+                message = f"task '{task.name}' makes {port.type}: {error.message}"
+                yield Diagnostic(code="FC301", message=message, source=task.source, hint=error.hint)
+                produced[task.name, port.name] = AnyType()
+    return produced
+
+
+def _meaning(
+    task: Task, component: Component, produced: Produced, parameters: Mapping[str, Type]
+) -> dict[str, Type]:
+    meaning: dict[str, Type] = {}
+    for port in component.inputs:
+        match task.inputs.get(port.name):
+            case FromTask(task=above, output=output):
+                type_ = produced.get((above, output))
+            case FromParameter(parameter=name):
+                type_ = parameters.get(name)
+            case _:
+                type_ = None
+        if type_ is not None:
+            bind(port.type, type_, meaning)
+    return meaning
 
 
 def _inputs(
     task: Task,
     component: Component,
-    produced: dict[tuple[str, str], Port],
+    produced: Produced,
     parameters: dict[str, Parameter],
 ) -> Iterator[Diagnostic]:
     ports = {port.name: port for port in component.inputs}
@@ -70,14 +112,14 @@ def _inputs(
 def _refusal(
     binding: Binding,
     wanted: Type,
-    produced: dict[tuple[str, str], Port],
+    produced: Produced,
     parameters: dict[str, Parameter],
 ) -> str | None:
     match binding:
         case FromTask(task=task, output=output):
-            port = produced.get((task, output))
-            reason = mismatch(port.type, wanted) if port else None
-            return f"task '{task}' makes {port.type} here; {reason}" if port and reason else None
+            made = produced.get((task, output))
+            reason = mismatch(made, wanted) if made else None
+            return f"task '{task}' makes {made} here; {reason}" if reason else None
         case FromParameter(parameter=name):
             parameter = parameters.get(name)
             reason = mismatch(parameter.type, wanted) if parameter else None

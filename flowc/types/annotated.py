@@ -46,6 +46,12 @@ def annotated(type_: Type, extras: Iterable[Any]) -> Type:
     return functools.reduce(_with, _flat(extras), type_)
 
 
+def limits_of(extras: Iterable[Any]) -> dict[str, Any]:
+    """Return the bounds that stand in annotations, by pydantic's names."""
+    said = {name: value for extra in _flat(extras) for name, value in _constraints(extra)}
+    return {name: value for name, value in said.items() if name in CONSTRAINTS}
+
+
 def _flat(extras: Iterable[Any]) -> Iterator[Any]:
     for extra in extras:
         if isinstance(extra, FieldInfo):

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Row = TypeVar("Row", default=Any)  # so that a bare `Dataset` is Dataset[Any] to a strict type checker
+# By default Any, so that a bare `Dataset` is Dataset[Any] to a strict type checker; covariant, so that to it, too, a
+# table of a subclass's rows goes where one of the class's is wanted.
+Row = TypeVar("Row", covariant=True, default=Any)  # noqa: PLC0105
 
 
 class Artifact:
@@ -25,7 +27,8 @@ class Artifact:
 
 
 class Dataset(Artifact, Generic[Row]):
-    """A table, held as Arrow. `Dataset[Trip]` says its columns by a pydantic model, TypedDict or dataclass."""
+    """A table, held as Arrow. `Dataset[Trip]` says its columns by a pydantic model, TypedDict, dataclass or
+    NamedTuple, `Annotated[Dataset, SCHEMA]` by an Arrow schema."""
 
     def __init__(self, table: pa.Table) -> None:
         import pyarrow as pa  # here, so that naming Dataset in an annotation costs nothing

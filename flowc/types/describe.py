@@ -35,7 +35,6 @@ from pydantic import (
 from flowc.errors import UsageError
 from flowc.types.annotated import annotated
 from flowc.types.artifacts import Artifact, Dataset
-from flowc.types.columns import columns_of
 from flowc.types.model import (
     AnyType,
     ArtifactType,
@@ -56,6 +55,7 @@ from flowc.types.model import (
     VariableType,
 )
 from flowc.types.names import ref_of
+from flowc.types.row_types import rows_of, with_schema
 from flowc.types.typed_dicts import keys_of
 
 _SCALARS: dict[Any, ScalarName] = {
@@ -104,7 +104,7 @@ def describe(annotation: Any) -> Type:
     origin = get_origin(annotation)
     if origin is Annotated:
         inner, *extras = get_args(annotation)
-        return annotated(describe(inner), extras)
+        return with_schema(annotated(describe(inner), extras), extras)
     if origin in (Union, types.UnionType):
         return UnionType(options=tuple(map(describe, get_args(annotation))))
     if origin is Literal:
@@ -254,13 +254,19 @@ def _variable(variable: Any) -> Type:
 
 
 def _artifact(cls: type[Artifact], args: tuple[Any, ...]) -> ArtifactType:
-    row = args[0] if args and not isinstance(args[0], typing.TypeVar) else None
-    is_table = issubclass(cls, Dataset) and row not in (None, Any)
-    return ArtifactType(
-        ref=ref_of(cls),
-        bases=_ancestors(cls, Artifact),
-        row=ref_of(row) if is_table else None,
-        columns=columns_of(row) if is_table else None,
+    described = ArtifactType(ref=ref_of(cls), bases=_ancestors(cls, Artifact))
+    row = args[0] if args else _inherited_row(cls)
+    if not issubclass(cls, Dataset) or row in (None, Any):
+        return described
+    return described.model_copy(update=rows_of(row))
+
+
+def _inherited_row(cls: type) -> Any:
+    """Return the row that a class of datasets gives its base: Trip of `class Trips(Dataset[Trip])`."""
+    bases = (base for each in cls.__mro__ for base in each.__dict__.get("__orig_bases__", ()))
+    rows = [args[0] for base in bases if isinstance(get_origin(base), type) and (args := get_args(base))]
+    return next(
+        (row for row in rows if not isinstance(row, typing.TypeVar | typing_extensions.TypeVar)), None
     )
 
 

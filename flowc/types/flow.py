@@ -15,7 +15,7 @@ from typing import Any
 import typing_extensions
 from pydantic import ValidationError
 
-from flowc.types.columns import same_family
+from flowc.types.column import columns_mismatch
 from flowc.types.limits import broken
 from flowc.types.model import (
     AnyType,
@@ -292,16 +292,12 @@ def _artifacts(produced: ArtifactType, wanted: ArtifactType) -> str | None:
         return f"{produced} is not a {wanted}"
     if wanted.columns is None or produced.columns is None:
         return None
-    made = {column.name: column for column in produced.columns}
-    for column in wanted.columns:
-        have = made.get(column.name)
-        if have is None:
-            return f"column '{column.name}' of {wanted} is not made by {produced}"
-        if not same_family(have.type, column.type):
-            return f"column '{column.name}' is {have.type} in {produced}, {column.type} in {wanted}"
-        if have.nullable and not column.nullable:
-            return f"column '{column.name}' may be null in {produced}, not in {wanted}"
-    return None
+    found = columns_mismatch(produced.columns, produced.open, wanted.columns)
+    if found is None:
+        return None
+    fault, count = found
+    more = f" (and {count - 1} more columns)" if count > 1 else ""
+    return "column " + fault.replace("{produced}", str(produced)).replace("{wanted}", str(wanted)) + more
 
 
 def _both_tables(produced: Type, wanted: Type) -> bool:

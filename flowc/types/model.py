@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from flowc.frozen import Frozen, Variant
+from flowc.types.column import Column, RowChange
 from flowc.types.limits import Limits
 
 ScalarName = Literal[
@@ -210,21 +211,12 @@ class CallableType(Variant):
         return "Callable"
 
 
-class Column(Frozen):
-    """A table's column. `type` is Arrow's own name of the type, such as `int64` or `timestamp[us, tz=UTC]`."""
-
-    name: str
-    type: str
-    nullable: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.type}{'?' if self.nullable else ''}"
-
-
 class ArtifactType(Variant):
     """One of the nominal artifact classes, ours or a user's. `bases` holds its artifact ancestors, nearest first.
 
-    `columns` is None where a table's columns are not said; `row` names the class that says them.
+    `columns` is None where a table's columns are not said; `row` is what the annotation calls the row. A table
+    that is `open` may have others that are not known. Where the row is a TypeVar, `variable` names it, and
+    `changes` are made to what it stands for in a call, in this order.
     """
 
     kind: Literal["artifact"] = "artifact"
@@ -232,6 +224,9 @@ class ArtifactType(Variant):
     bases: tuple[str, ...] = ()
     row: str | None = None
     columns: tuple[Column, ...] | None = None
+    open: bool = False
+    variable: str | None = None
+    changes: tuple[RowChange, ...] = ()
 
     def __str__(self) -> str:
         return short_name(self.ref) + (f"[{short_name(self.row)}]" if self.row else "")

@@ -30,7 +30,8 @@ from flowc.ir import (
     Task,
 )
 from flowc.ir.json import dump_pipeline, json_schema, load_pipeline, parse_pipeline
-from flowc.types.model import ArtifactType, Column, DictType, ListType, LiteralType, ScalarType, UnionType
+from flowc.types.column import Column
+from flowc.types.model import ArtifactType, DictType, ListType, LiteralType, ScalarType, UnionType
 
 names = st.text(min_size=1, max_size=8)
 scalars = st.builds(

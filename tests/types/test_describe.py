@@ -15,8 +15,9 @@ from pydantic import BaseModel, Field, SecretStr
 
 from flowc import Dataset, Metrics, Model
 from flowc.errors import UsageError
+from flowc.types.column import Column
 from flowc.types.describe import describe
-from flowc.types.model import ArtifactType, Column, EnumType, ModelType, ObjectType
+from flowc.types.model import ArtifactType, EnumType, ModelType, ObjectType
 
 
 class Colour(enum.Enum):
@@ -102,9 +103,9 @@ def test_a_row_class_says_the_columns() -> None:
     assert described.columns == (
         Column(name="fare", type="double"),
         Column(name="company", type="string", nullable=True),
-        Column(name="miles", type="double"),
+        Column(name="miles", type="double", ge=0),
         Column(name="seen", type="timestamp[us]"),
-        Column(name="tags", type="list<item: string>"),
+        Column(name="tags", type="list", children=(Column(name="item", type="string"),)),
     )
     assert describe(Dataset[Row]) == ArtifactType(
         ref="flowc.types.artifacts:Dataset", row=f"{__name__}:Row", columns=(Column(name="a", type="int64"),)

@@ -13,9 +13,9 @@ from pydantic import BaseModel, SecretStr
 
 from flowc import Dataset
 from flowc.errors import ComponentError, UsageError
-from flowc.types.columns import hold_table
+from flowc.types.column import Column
 from flowc.types.describe import describe
-from flowc.types.model import Column
+from flowc.types.hold import hold_table
 from flowc.types.paths import anchored, portable
 from flowc.types.validate import to_json, validated, validated_json, validated_text
 
@@ -121,7 +121,7 @@ def test_a_table_is_held_to_its_columns() -> None:
         hold_table(table, columns, "output 'x'")
     assert caught.value.message.splitlines() == [
         "output 'x' does not hold what its type says:",
-        "  column 'fare' holds 1 null(s), first at row 1",
+        "  column 'fare': expected double, found null in row 1",
         "  column 'names' is missing; did you mean 'name'?",
         "  column 'when': expected timestamp[us], found int64",
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flowc.store.codecs.codec import is_a
 from flowc.types.artifacts import Dataset
-from flowc.types.columns import hold_table
+from flowc.types.hold import hold_table
 from flowc.types.model import ArtifactType, ObjectType, Type
 from flowc.types.names import ref_of, resolve_ref
 
