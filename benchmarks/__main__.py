@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import compiling, notebooks, overhead, start_up
+from benchmarks import compiling, notebooks, overhead, start_up, tables
 from benchmarks.table import Row, shown
 
 BENCHMARKS = {
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "compile": compiling.measure,
     "overhead": overhead.measure,
     "notebooks": notebooks.measure,
+    "tables": tables.measure,
 }
 
 
