@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 Key = str | int
 
@@ -40,6 +40,17 @@ def locate(text: str, keys: Sequence[Key]) -> tuple[int, int] | None:
         return at, _end(text, at)
     except (ValueError, IndexError, RecursionError):
         return None
+
+
+def items(text: str, keys: Sequence[Key]) -> Iterator[tuple[int, int]]:
+    """Return where each item of the array of this path begins and ends; nothing where there is no such array."""
+    found = locate(text, keys)
+    if found is None or text[found[0]] != "[":
+        return
+    at = _skip(text, found[0] + 1)
+    while text[at] != "]":
+        yield at, _end(text, at)
+        at = _following(text, at)
 
 
 def _member(text: str, at: int, wanted: str) -> int | None:

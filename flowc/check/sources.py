@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from flowc.check.json_places import keys_of, locate
+from flowc.check.json_places import items, keys_of, locate
 from flowc.diagnostics import Source
 from flowc.errors import CompileError, NotFoundError
 from flowc.notebook.model import NotebookCell
@@ -54,6 +54,7 @@ class Sources:
         self.root = root
         self._texts: dict[str, str | None] = {}
         self._lines: dict[str, list[str]] = {}
+        self._written: dict[str, list[tuple[int, str]]] = {}
         self._cells: dict[str, Mapping[int, NotebookCell]] = {}
 
     def locate(self, source: Source) -> Located | None:
@@ -74,12 +75,23 @@ class Sources:
         if source.cell is None or source.path is not None or not source.file.endswith(".ipynb"):
             place = self.locate(source)
             return place.span if place else None
-        text = self.text(source.file)
-        found = _cell_line(text, source.cell, source.line) if text else None
-        if found is None or text is None:
+        written = self._written_cells(source.file)
+        if source.cell >= len(written):
             return None
-        line = text.count("\n", 0, found) + 1
+        line, raw = written[source.cell]
+        if source.line is not None:
+            line += raw.count("\n", 0, _offset_in_cell(raw, source.line))
         return Span(line, 1, line, len(self._lines_of(source.file)[line - 1]) + 1)
+
+    def _written_cells(self, file: str) -> list[tuple[int, str]]:
+        """Return the cells of a notebook's JSON as they are written, each with the line that it begins at."""
+        if file not in self._written:
+            text, line, at = self.text(file) or "", 1, 0
+            self._written[file] = written = []
+            for start, end in items(text, ("cells",)):
+                line, at = line + text.count("\n", at, start), start
+                written.append((line, text[start:end]))
+        return self._written[file]
 
     def text(self, file: str) -> str | None:
         """Return a file's text, or None where it can't be read."""
@@ -187,18 +199,15 @@ def _position(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def _cell_line(text: str, cell: int, line: int | None) -> int | None:
-    """Return where in a notebook's JSON a line of a cell stands; the cell itself for no line."""
-    found = locate(text, ("cells", cell))
-    if found is None or line is None:
-        return found[0] if found else None
+def _offset_in_cell(raw: str, line: int) -> int:
+    """Return where in a cell's JSON a line of its source stands; 0 where it can't be told."""
     try:
-        written = json.loads(text[slice(*found)]).get("source", "")
+        written = json.loads(raw).get("source", "")
     except (ValueError, AttributeError):
-        return found[0]
-    place: tuple[str | int, ...] = ("cells", cell, "source")
+        return 0
+    place: tuple[str | int, ...] = ("source",)
     if isinstance(written, list) and written:
         ends = accumulate(str(part).count("\n") for part in written)
         place = (*place, next((number for number, end in enumerate(ends) if end >= line), len(written) - 1))
-    inner = locate(text, place)
-    return inner[0] if inner else found[0]
+    found = locate(raw, place)
+    return found[0] if found else 0
