@@ -19,7 +19,7 @@ import sys
 import tokenize
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from flowc.notebook.guard import Watchman
 from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
 from flowc.notebook.lower import definitions_module
 from flowc.notebook.outputs import CellStream, OutputFile
+from flowc.notebook.own_thread import run_in_loop
 from flowc.notebook.results import is_result
 from flowc.runner import CodeBase, Guard
 
@@ -66,14 +67,12 @@ def notebook_step(
     """
     assert isinstance(component.code, NotebookCode)
     module = register_definitions(code_base)
-    with _surroundings(code_base), _shown(outputs) as shown, closing(asyncio.Runner()) as runner:
+    with _surroundings(code_base), _shown(outputs) as shown:
         displays = Displays(module, shown)
         step = _Step(component.code, code_base, vars(module), _Shell(displays, shown))
         with displays.in_place(), _kept_streams(shown):
-            # As in a kernel, a loop is running, so that cells may begin tasks. `Runner.run` would take SIGINT over.
-            loop = runner.get_loop()
-            loop.run_until_complete(step.run(inputs, Watchman(component.name, guards, inputs)))
-        made = {port.name: step.output(port.name, optional=not port.required) for port in component.outputs}
+            # As in a kernel, a loop is running, so that cells may begin tasks.
+            made = run_in_loop(step.made(component, inputs, Watchman(component.name, guards, inputs)))
     # The engine takes what a lone port "output" gives as the value itself.
     return made["output"] if list(made) == ["output"] else made
 
@@ -118,7 +117,14 @@ class _Step:
         self._shell = shell
         self._left: dict[str, Callable[[], Any]] = {}
 
-    async def run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
+    async def made(
+        self, component: Component, inputs: Mapping[str, Any], watchman: Watchman
+    ) -> dict[str, Any]:
+        """Run the cells and return what each port of the component gives."""
+        await self._run(inputs, watchman)
+        return {port.name: self.output(port.name, optional=not port.required) for port in component.outputs}
+
+    async def _run(self, inputs: Mapping[str, Any], watchman: Watchman) -> None:
         """Run the cells in the notebook's order, setting each input before the cell that it enters at."""
         first, enters = self._code.cells[0], self._code.enters
         # Generators come last: loading other values may import what draws from them.

@@ -55,9 +55,15 @@ class Literals:
         self._module = module
         self._paths: dict[str, str] = {}
         self._enums: dict[str, type[enum.Enum]] = {}
+        self._unknown: set[str] = set()
 
     def learn(self, statement: ast.stmt) -> None:
         """Take in an import or an enum's definition; everything else makes the names it binds unknown."""
+        bound = bound_names(statement)
+        for name in bound:
+            self._paths.pop(name, None)
+            self._enums.pop(name, None)
+        self._unknown |= bound
         match statement:
             case ast.Import(names=names):
                 for alias in names:
@@ -157,7 +163,8 @@ class Literals:
         if isinstance(node, ast.Name):
             if node.id in self._paths:
                 return self._paths[node.id]
-            return f"builtins.{node.id}" if hasattr(builtins, node.id) else None
+            known = node.id not in self._unknown and hasattr(builtins, node.id)
+            return f"builtins.{node.id}" if known else None
         if isinstance(node, ast.Attribute):
             head = self._path(node.value)
             return f"{head}.{node.attr}" if head else None
@@ -208,6 +215,14 @@ class Literals:
             arguments = [... if _is_ellipsis(part) else self.annotation(part) for part in parts]
         arguments = tuple(arguments)
         return self._safely(lambda: generic[arguments if len(arguments) != 1 else arguments[0]])
+
+
+def bound_names(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement may bind, other than by an import."""
+    nodes = list(ast.walk(statement))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return stored | {node.name for node in nodes if isinstance(node, definitions)}
 
 
 def _make_enum(name: str, members: dict[str, Any], module: str) -> type[enum.Enum]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flowc.diagnostics import Diagnostic, Source
@@ -30,6 +30,7 @@ from flowc.notebook.outlets import Outlet
 from flowc.notebook.parameters import read_parameters
 from flowc.notebook.reader import read_notebook
 from flowc.notebook.reports import circles, report
+from flowc.notebook.splitting import split_parameters
 from flowc.notebook.steps import Edge, StepFlow, Steps, resolve_steps
 from flowc.notebook.tags import StepTags, Tagged, gather_steps, read_tags
 from flowc.notebook.versions import Place, Version
@@ -81,9 +82,10 @@ def _compiled(notebook: Notebook, keep_all: bool) -> Compiled:
         message = "no cell is tagged as a step" if notebook.cells else "the notebook has no cells"
         problems.append(diagnose("FC022", message, Source(file=notebook.file), hint=_NO_STEPS))
     wanted = frozenset(cell.index for cell in cells if cell.tagged.part == "parameters")
-    parameters, wrong = read_parameters(
-        notebook, [cell.plain for cell in cells], wanted, module_name(notebook)
-    )
+    module = module_name(notebook)
+    plain = split_parameters([cell.plain for cell in cells], wanted, module)
+    cells = [replace(cell, plain=one) for cell, one in zip(cells, plain, strict=True)]
+    parameters, wrong = read_parameters(notebook, plain, wanted, module)
     problems += wrong
     _refuse(problems)
     analysis = analyse(notebook, cells, parameters)

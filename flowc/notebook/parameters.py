@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +77,35 @@ class _Reader:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
                 yield from self._one(statement, position, name, annotation, value)
             case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    yield from self._targets(statement, position, target, value)
+                found = [
+                    assigned
+                    for target in targets
+                    for assigned in self._targets(statement, position, target, value)
+                ]
+                if not found or self._is_whole(statement, found):
+                    yield from found
+
+    def _is_whole(self, statement: ast.Assign, found: Sequence[Assigned]) -> bool:
+        """Say whether parameters from outside stand for all that the statement does; tell where they do not."""
+        names = [assigned.parameter.name for assigned in found]
+        others = [
+            ast.unparse(node)
+            for target in statement.targets
+            for node in ast.walk(target)
+            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Starred)
+            and not isinstance(node.ctx, ast.Load)
+            and not (isinstance(node, ast.Name) and node.id in names)
+        ]
+        place = self._notebook.place(self._plain.cell.index, statement.lineno, statement.col_offset + 1)
+        if others:
+            message = f"'{names[0]}' can't be given from outside: its statement sets '{others[0]}' too"
+            hint = f"assign '{names[0]}' in a statement of its own"
+            self.problems.append(diagnose("FC024", message, place, severity="warning", hint=hint))
+        elif found[0].kind and len(statement.targets) > 1:
+            message = f"'{names[0]}' and '{names[-1]}' are one {found[0].kind}, which parameters can't be"
+            hint = f"write '{names[-1]} = {names[0]}' below it"
+            self.problems.append(diagnose("FC024", message, place, hint=hint))
+        return not others
 
     def _targets(
         self, statement: ast.stmt, position: int, target: ast.expr, value: ast.expr
@@ -86,7 +113,10 @@ class _Reader:
         match target, value:
             case ast.Name(id=name), _:
                 yield from self._one(statement, position, name, None, value)
-            case (ast.Tuple(elts=targets), ast.Tuple(elts=values)) if len(targets) == len(values):
+            case (
+                ast.Tuple(elts=targets) | ast.List(elts=targets),
+                ast.Tuple(elts=values) | ast.List(elts=values),
+            ) if len(targets) == len(values):
                 if all(isinstance(part, ast.Name) for part in targets):
                     for part, one in zip(targets, values, strict=True):
                         yield from self._targets(statement, position, part, one)

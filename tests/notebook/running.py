@@ -153,15 +153,15 @@ def run_plainly(path: Path, pipeline: Pipeline, given: dict[str, Any] | None = N
                 plain, _ = plain_cell(notebook, cell)
                 assert plain is not None
                 printed = io.StringIO()
+                own = [p.name for p in pipeline.parameters if p.source and p.source.cell == cell.index]
+                here = {name: value for name, value in (given or {}).items() if name in own}
+                source = _overridden(plain.source, here) if here else plain.source
                 try:
                     with contextlib.redirect_stdout(printed):
-                        _run_cell(plain.source, namespace)
+                        _run_cell(source, namespace)
                 finally:
                     if cell.index in steps:
                         outcome.printed[steps[cell.index]] += printed.getvalue()
-                if tagged[cell.index].part == "parameters":
-                    rerun = _overridden(plain.source, given or {})
-                    _run_cell(rerun, namespace)
     except Exception as error:  # noqa: BLE001 (the notebook's own)
         outcome.errors["plain"] = type(error).__name__
     finally:
@@ -177,13 +177,15 @@ def _code(pipeline: Pipeline, task: Task) -> NotebookCode:
 
 
 def _overridden(source: str, given: dict[str, Any]) -> str:
-    """Return the parameters cell with other values, as a person would type them in."""
-    tree = ast.parse(source)
-    for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id in given:
-            node.value = ast.parse(repr(given[target.id]), mode="eval").body
-    return ast.unparse(tree)
+    """Return the parameters cell with other values, each set right after the statement that assigns it first."""
+    waiting = dict(given)
+    lines: list[str] = []
+    for node in ast.parse(source).body:
+        lines.append(ast.unparse(node))
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = [each.id for one in targets if one for each in ast.walk(one) if isinstance(each, ast.Name)]
+        lines += [f"{name} = {waiting.pop(name)!r}" for name in names if name in waiting]
+    return "\n".join(lines)
 
 
 def _run_cell(source: str, namespace: dict[str, Any]) -> None:
