@@ -5,26 +5,28 @@ Whatever the user's code does, a result comes back; only the death of the proces
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import pickle
 import platform
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flowc.engine.failure import task_error
+from flowc.engine.libraries import Generators, generators_from
 from flowc.engine.logs import append, copied_output, finish_output, take_over_output
 from flowc.engine.observe import Observer, observing
 from flowc.engine.ports import about, held_input, held_outputs
+from flowc.engine.surroundings import own_surroundings
 from flowc.errors import CodecError, FlowcError
 from flowc.ir import NotebookCode, Port
 from flowc.notebook.crossing import Unbound
 from flowc.python.load import load_code, prepare_modules
-from flowc.runner import Input, Literal, Observed, Packed, Reference, TaskCall, TaskResult
+from flowc.runner import CodeBase, Input, Literal, Observed, Packed, Reference, TaskCall, TaskResult
 from flowc.store.artifacts import ArtifactStore
 from flowc.store.files import FileDigests
 from flowc.store.places import file_digests
@@ -43,11 +45,11 @@ def execute(call: TaskCall, *, own_process: bool = False) -> TaskResult:
     try:
         if own_process:
             take_over_output(call.log)
-            result = _attempted(call, result)
+            result = _attempted(call, result, own_process=True)
             finish_output()
         else:
             with copied_output(call.log):
-                result = _attempted(call, result)
+                result = _attempted(call, result, own_process=False)
         if result.error:
             append(call.log, result.error.traceback or f"{result.error.kind}: {result.error.message}\n")
     except BaseException as error:  # noqa: BLE001  # see `_attempted`: what is left is the log's
@@ -55,11 +57,11 @@ def execute(call: TaskCall, *, own_process: bool = False) -> TaskResult:
     return replace(result, ended=time.time())
 
 
-def _attempted(call: TaskCall, result: TaskResult) -> TaskResult:
+def _attempted(call: TaskCall, result: TaskResult, *, own_process: bool) -> TaskResult:
     observer = Observer(str(call.code_base.root), str(call.store.parent), call.given, call.watched)
     digests = _file_digests(file_digests(call.store.parent))
     try:
-        with _surroundings_restored(), scratch(), observing(observer, digests):
+        with observing(observer, digests), _surroundings(call, own_process=own_process), scratch():
             result = replace(result, outputs=_outputs(call))
     except BaseException as error:  # noqa: BLE001  # whatever the user's code does is a result
         return replace(result, error=task_error(error))
@@ -73,21 +75,30 @@ def _observed(observer: Observer, digests: FileDigests) -> Observed:
         return Observed(unrepeatable=error.message)
 
 
-@contextlib.contextmanager
-def _surroundings_restored() -> Iterator[None]:
-    """Undo what a task does to the environment and the current folder: the next one may run in this process."""
-    folder, environment = Path.cwd(), dict(os.environ)
-    try:
-        yield
-    finally:
-        if dict(os.environ) != environment:
-            os.environ.clear()
-            os.environ.update(environment)
-        os.chdir(folder)
+@contextmanager
+def _surroundings(call: TaskCall, *, own_process: bool) -> Iterator[None]:
+    """Let a task find what it finds in a new process that has imported the run's modules."""
+    notebook = isinstance(call.code, NotebookCode)
+    start = _seeded_by(call.code_base.root, tuple(call.code_base.modules.items()))
+    prepare_modules(call.code_base)
+    with own_surroundings(call.code_base.root, forget_modules=notebook):
+        if notebook or own_process:
+            with generators_from(start):
+                yield
+        else:  # this is somebody's own process, which has imported the modules before us
+            yield
+
+
+@functools.lru_cache(maxsize=8)
+def _seeded_by(root: Path, modules: tuple[tuple[str, str], ...]) -> Generators | None:
+    """Import a run's modules; return the state of the generators where one of them seeds them."""
+    before = Generators.now()
+    prepare_modules(CodeBase(root, dict(modules)))
+    after = Generators.now()
+    return after if after.moved_since(before) else None
 
 
 def _outputs(call: TaskCall) -> dict[str, Stored]:
-    prepare_modules(call.code_base)
     store = _artifacts(call.store)
     if isinstance(call.code, NotebookCode):
         from flowc.notebook.execute import notebook_step  # not for Python files
