@@ -20,10 +20,10 @@ def take_over_output(log: Path) -> None:
     """
     finish_output()
     log.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
+    for number in (1, 2):  # opened apart, so that each one's offset tells where it has written
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     sys.stdout, sys.stderr = _line_buffered(1), _line_buffered(2)
 
 

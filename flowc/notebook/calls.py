@@ -9,7 +9,7 @@ from flowc.notebook.callables import Callables
 from flowc.notebook.effects import Effect
 from flowc.notebook.heap import IMMUTABLE, NO_CODE, Code, Regions, Value, joined
 from flowc.notebook.host import CONSUMED, ITEMS, Arguments
-from flowc.notebook.lines import WRITE_FILE
+from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT
 from flowc.notebook.syntax import (
     constant_text,
     is_class_method,
@@ -302,14 +302,15 @@ class Calls(Callables):
         ):
             if happens:
                 self.note(word, node, name)  # type: ignore[arg-type]
+        runs_command = name.endswith((SHELL, SHELL_OUTPUT, SCRIPT))
         if effect.files:
-            where = node.args[0] if node.args and receiver is None else None
+            where = node.args[0] if node.args and receiver is None and not runs_command else None
             if receiver is not None and receiver.top and node.args:
                 where = node.args[0]
             self.note("writes" if effect.files == "writes" else "reads", node, constant_text(where))
         if name == "builtins.open":
             self._note_open(node)
-        if name.startswith("flowc.notebook.lines.") and not name.endswith(WRITE_FILE):
+        if runs_command:
             self.note("reads", node)
         for generator in effect.draws:
             if not any(keyword.arg in ("random_state", "seed", "generator") for keyword in node.keywords):

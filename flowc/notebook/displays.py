@@ -30,6 +30,8 @@ class Displays:
     def __init__(self, module: types.ModuleType, outputs: OutputFile | None) -> None:
         self._module = module
         self._outputs = outputs
+        # What `%%capture` keeps of what is displayed, while it does; as IPython keeps it.
+        self.captured: list[dict[str, Any]] | None = None
         # A display is for the log as well, but is no part of what the cell writes to stdout.
         self._log = sys.stdout
         self._shell: Any = None
@@ -75,6 +77,12 @@ class Displays:
 
         return display(*values, **options)  # type: ignore[no-untyped-call]
 
+    def show_content(self, kind: str, mime: str, content: str) -> None:
+        """Show what a cell such as `%%html` holds, as IPython's class of this name does."""
+        self._publish(
+            "display_data", {mime: content, "text/plain": f"<IPython.core.display.{kind} object>"}, {}
+        )
+
     def end_cell(self) -> None:
         """Do what waits for a cell's end, as showing the figures that it drew does."""
         if self._shell is not None:
@@ -84,24 +92,42 @@ class Displays:
         self, data: dict[str, Any], metadata: dict[str, Any] | None, display_id: str | None, update: bool
     ) -> None:
         """Take what IPython was asked to display."""
+        if self.captured is not None:
+            transient = {"display_id": display_id} if display_id is not None else {}
+            self.captured.append(
+                {"data": data, "metadata": metadata, "transient": transient, "update": update}
+            )
+            return
         if self._outputs is not None:
             self._outputs.display("display_data", data, metadata or {}, display_id, update=update)
         self._print(data)
 
     def clear(self, wait: bool) -> None:
         """Take that the cell's outputs are to be cleared."""
+        if self.captured is not None:
+            self.captured.clear()
+            return
         if self._outputs is not None:
             self._outputs.clear(wait=wait)
 
     def _publish(self, kind: Kind, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+        if self.captured is not None:
+            self.captured.append({"data": data, "metadata": metadata})
+            return
         if self._outputs is not None:
             self._outputs.display(kind, data, metadata)
         self._print(data)
 
     def _print(self, data: dict[str, Any]) -> None:
         text = data.get("text/plain")
-        if text is not None:
+        if text is None:
+            return
+        if self._outputs is None:
             self._log.write(f"{text}\n")
+            return
+        with self._outputs.writing():
+            self._log.write(f"{text}\n")
+            self._log.flush()
 
     def _get_ipython(self) -> Any:
         return self._shell or _StandIn(self._start)

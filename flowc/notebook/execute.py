@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import ctypes
 import enum
 import importlib.util
 import inspect
-import io
 import linecache
 import os
 import pickle
 import sys
-import tokenize
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -29,13 +28,25 @@ import cloudpickle
 
 from flowc.errors import RunnerError
 from flowc.ir import Cell, Component, NotebookCode, port_names
+from flowc.notebook.captures import Captures
 from flowc.notebook.crossing import Bundle, Unbound
 from flowc.notebook.displays import Displays
 from flowc.notebook.generators import generator_state, is_generator, set_generator_state
 from flowc.notebook.guard import Watchman
-from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
+from flowc.notebook.lines import (
+    CAPTURE,
+    CAPTURED,
+    CAPTURED_UNNAMED,
+    DISPLAY,
+    ENVIRONMENT,
+    SCRIPT,
+    SHELL,
+    SHELL_OUTPUT,
+    WRITE_FILE,
+    is_quiet,
+)
 from flowc.notebook.lower import definitions_module
-from flowc.notebook.outputs import CellStream, OutputFile
+from flowc.notebook.outputs import CellStream, OutputFile, log_of
 from flowc.notebook.own_thread import run_in_loop
 from flowc.notebook.results import is_result
 from flowc.runner import CodeBase, Guard
@@ -83,6 +94,7 @@ def _shown(path: Path | None) -> Iterator[OutputFile | None]:
         yield None
         return
     file = OutputFile(path)
+    file.watch(log_of(path))
     try:
         yield file
     finally:
@@ -116,6 +128,7 @@ class _Step:
         self._namespace = namespace
         self._shell = shell
         self._left: dict[str, Callable[[], Any]] = {}
+        self._captures = Captures(shell.displays)
 
     async def made(
         self, component: Component, inputs: Mapping[str, Any], watchman: Watchman
@@ -131,7 +144,7 @@ class _Step:
         waiting = sorted(
             inputs, key=lambda port: (enters.get(port, first), self._position(port), is_generator(port))
         )
-        self._namespace.update(_line_functions())
+        self._namespace.update(line_functions(self._shell.displays, self._captures))
         for index in sorted({*self._code.shared, *self._code.cells}):
             with self._noted(index):
                 cell, part = self._cells[index], self._code.parts.get(index)
@@ -173,8 +186,10 @@ class _Step:
         try:
             yield
         finally:
+            self._captures.release()
             self._shell.displays.end_cell()
         if shown is not None:
+            ctypes.CDLL(None).fflush(None)  # what C code holds back is the cell's
             shown.end()
 
     def _enter(self, port: str, value: Any, watchman: Watchman) -> None:
@@ -220,7 +235,7 @@ class _Step:
         await self._execute(tree, file, "exec")
         if result is not None:
             value = await self._execute(result, file, "eval")
-            if not _is_quiet(cell.source):
+            if not is_quiet(cell.source):
                 self._shell.displays.show_result(value)
 
     async def _execute(self, tree: ast.Module | ast.Expression, file: str, mode: str) -> Any:
@@ -287,14 +302,6 @@ def _last_expression(tree: ast.Module) -> ast.Expression | None:
     return None
 
 
-def _is_quiet(source: str) -> bool:
-    """Say whether a cell ends with a semicolon, which keeps its last value from being shown."""
-    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    last = [token.string for token in tokens if token.type not in blank][-1:]
-    return last == [";"]
-
-
 def _holds_twice(value: Any, seen: set[int]) -> bool:
     """Say whether plain containers hold one list, dict or set in two places, or themselves."""
     if type(value) not in (list, dict, tuple, set):
@@ -323,7 +330,8 @@ def _surroundings(code_base: CodeBase) -> Iterator[None]:
         sys.path[:] = path
 
 
-def _line_functions() -> dict[str, Any]:
+def line_functions(displays: Displays, captures: Captures) -> dict[str, Any]:
+    """Return what lines that are not Python are translated to, for a step that shows its values by `displays`."""
     from flowc.notebook import shell
 
     return {
@@ -331,4 +339,9 @@ def _line_functions() -> dict[str, Any]:
         SHELL_OUTPUT: shell.line_output,
         SCRIPT: shell.run_script,
         WRITE_FILE: shell.write_file,
+        ENVIRONMENT: shell.set_variable,
+        DISPLAY: displays.show_content,
+        CAPTURE: captures.begin,
+        CAPTURED: captures.end,
+        CAPTURED_UNNAMED: captures.end_unnamed,
     }

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
-from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE
+from flowc.notebook.lines import LINE_FUNCTIONS
 
 Event = Literal[
     "once",
@@ -31,7 +31,6 @@ Event = Literal[
     "identity",
 ]
 _BUILTINS = frozenset(dir(builtins)) | {"display"}
-_LINES = frozenset((SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE))
 CONSUMED = frozenset(("iterator", "generator", "file", "opaque"))
 ITEMS = frozenset(("list", "dict", "set", "tuple"))
 
@@ -206,6 +205,6 @@ class Host(ABC):
 
 def builtin(name: str) -> Value | None:
     """Return the value of a builtin name, or None for a name that is none."""
-    if name in _LINES:
+    if name in LINE_FUNCTIONS:
         return Value(path=f"flowc.notebook.lines.{name}")
     return Value(path=f"builtins.{name}") if name in _BUILTINS else None

@@ -7,40 +7,113 @@ stay those of the user's cell.
 from __future__ import annotations
 
 import ast
+import io
 import re
 import shlex
+import tokenize
 import warnings
 from dataclasses import dataclass
 
 from flowc.diagnostics import Diagnostic
 from flowc.notebook.model import Notebook, NotebookCell, diagnose
 
-# The names under which the worker puts what runs shell lines and writes files into a step's namespace.
+# The names under which the worker puts what does a line's or a cell's work into a step's namespace.
 SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE = (
     "__flowc_shell__",
     "__flowc_shell_output__",
     "__flowc_script__",
     "__flowc_write_file__",
 )
+CAPTURE, CAPTURED, CAPTURED_UNNAMED = (
+    "__flowc_capture__",
+    "__flowc_captured__",
+    "__flowc_captured_unnamed__",
+)
+ENVIRONMENT, DISPLAY = "__flowc_environment__", "__flowc_display__"
+LINE_FUNCTIONS = frozenset(
+    (
+        SHELL,
+        SHELL_OUTPUT,
+        SCRIPT,
+        WRITE_FILE,
+        CAPTURE,
+        CAPTURED,
+        CAPTURED_UNNAMED,
+        ENVIRONMENT,
+        DISPLAY,
+    )
+)
 
 _NO_OPS = frozenset(
-    ("matplotlib", "load_ext", "reload_ext", "autoreload", "config", "precision", "colors", "xmode")
+    (
+        "matplotlib",
+        "load_ext",
+        "reload_ext",
+        "unload_ext",
+        "autoreload",
+        "aimport",
+        "config",
+        "precision",
+        "colors",
+        "xmode",
+        "pdb",
+        "autosave",
+        "autocall",
+        "automagic",
+    )
 )
-_DISPLAY_CELLS = frozenset(("html", "javascript", "js", "latex", "markdown", "svg", "HTML"))
-_CAPTURE_OPTIONS = frozenset(("--no-stdout", "--no-stderr", "--no-display"))
-_WITH_WORDS = {
-    "time": "says something after %%time, which IPython refuses too",
-    "capture": "keeps what the cell shows under a name, which a step can't do",
+# IPython's names for the classes of what these cells display, and the types of it.
+_DISPLAY_CELLS = {
+    "html": ("HTML", "text/html"),
+    "HTML": ("HTML", "text/html"),
+    "javascript": ("Javascript", "application/javascript"),
+    "js": ("Javascript", "application/javascript"),
+    "latex": ("Latex", "text/latex"),
+    "markdown": ("Markdown", "text/markdown"),
+    "svg": ("SVG", "image/svg+xml"),
+    "SVG": ("SVG", "image/svg+xml"),
 }
-_INSTEAD = {
-    "time": "write it on the next line",
-    "capture": "leave the name away, or use contextlib.redirect_stdout(io.StringIO())",
+_SCRIPTS = frozenset(("bash", "sh", "script", "python", "python3", "perl", "ruby"))
+_SCRIPT_OPTION = re.compile(r"(^|\s)--(out|err|proc|bg|no-raise-error)\b")
+# Magics that are a shell's commands.
+_COMMANDS = frozenset(("ls", "cat", "cp", "mv", "rm", "mkdir", "rmdir"))
+_HINTS = {
+    **dict.fromkeys(
+        ("timeit", "prun", "lprun", "memit", "mprun"),
+        "measuring is not part of a pipeline: remove it, or tag its cell 'skip'",
+    ),
+    **dict.fromkeys(
+        (
+            "who",
+            "who_ls",
+            "whos",
+            "history",
+            "hist",
+            "debug",
+            "load",
+            "recall",
+            "rerun",
+            "edit",
+            "notebook",
+            "macro",
+        ),
+        "it is for an interactive session: remove it, or tag its cell 'skip'",
+    ),
+    **dict.fromkeys(
+        ("reset", "reset_selective", "xdel", "clear"),
+        "each run begins without names of the last one: remove it",
+    ),
+    "pylab": "import what is used: 'import numpy as np', 'import matplotlib.pyplot as plt'",
+    "run": "import what it defines: 'from other import name', with other.py beside the notebook",
+    "store": "give the value a name: steps keep what later ones read",
+    "tensorboard": "run 'tensorboard --logdir ...' in a terminal, and tag the cell 'skip'",
+    "sql": "write the query in Python, as with pandas.read_sql",
 }
-_SCRIPTS = frozenset(("bash", "sh", "script"))
 _INSTALL = re.compile(
     r"\s*(?:python3? -m )?(?P<tool>pip3?|uv pip|conda|mamba)\s+install\s+(?P<what>.*)", re.DOTALL
 )
 _SHELL_NAME = re.compile(r"\$\$|\$(?P<name>[A-Za-z_]\w*)|\{(?P<expression>[^{}]+)\}")
+_CAPTURE_OPTIONS = frozenset(("--no-stdout", "--no-stderr", "--no-display"))
 _MAGIC_METHODS = frozenset(("run_line_magic", "run_cell_magic", "system", "getoutput"))
 
 
@@ -88,6 +161,50 @@ def _syntax_problem(notebook: Notebook, cell: NotebookCell, error: Exception) ->
     return diagnose("FC014", f"not valid Python: {message}", cell.place(notebook.file, line, column))
 
 
+@dataclass(frozen=True, slots=True)
+class _Capture:
+    """A `%%capture` line: where it stands, the name that it gives, its options."""
+
+    line: int
+    name: str | None
+    options: frozenset[str]
+
+    def around(self, source: str) -> str:
+        """Return the cell with a call in place of the line, and one at its end that takes its last value."""
+        tree = _parse(source)
+        lines = [line.encode() for line in source.split("\n")]
+        end = CAPTURED if self.name else CAPTURED_UNNAMED
+        named = f"{self.name} = " if self.name else ""
+        last = tree.body[-1] if tree.body else None
+        # A cell that ends with a semicolon shows no last value, and then IPython gives no name to what it showed.
+        quiet = is_quiet(source)
+        if quiet and self.name:
+            lines.append(f"{named}{end}(); del {self.name}".encode())
+        elif quiet or not isinstance(last, ast.Expr):
+            lines.append(f"{named}{end}()".encode())
+        else:
+            assert last.end_lineno is not None
+            assert last.end_col_offset is not None
+            closing = lines[last.end_lineno - 1]
+            lines[last.end_lineno - 1] = (
+                closing[: last.end_col_offset] + b")" + closing[last.end_col_offset :]
+            )
+            opening = lines[last.lineno - 1]
+            head, tail = opening[: last.col_offset], opening[last.col_offset :]
+            lines[last.lineno - 1] = head + f"{named}{end}(".encode() + tail
+        kept = [f"--no-{what}" not in self.options for what in ("stdout", "stderr", "display")]
+        lines[self.line] = f"{CAPTURE}({', '.join(map(str, kept))})".encode()
+        return b"\n".join(lines).decode()
+
+
+def is_quiet(source: str) -> bool:
+    """Say whether a cell ends with a semicolon, which keeps its last value from being shown."""
+    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    last = [token.string for token in tokens if token.type not in blank][-1:]
+    return last == [";"]
+
+
 class _Translation:
     """The translation of one cell; collects its problems and requirements on the way."""
 
@@ -96,6 +213,7 @@ class _Translation:
         self.cell = cell
         self.problems: list[Diagnostic] = []
         self.requirements: list[str] = []
+        self._capture: _Capture | None = None
 
     def translate(self) -> str:
         source = self._without_cell_magic(self.cell.source)
@@ -103,9 +221,9 @@ class _Translation:
             _parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             source = self._without_lines(source)
-        return source
+        return self._capture.around(source) if self._capture else source
 
-    def _without_cell_magic(self, source: str) -> str:
+    def _without_cell_magic(self, source: str, above: int = 0) -> str:
         """Return the source with its `%%` line, if it has one, replaced by what it stands for."""
         lines = source.split("\n")
         start = next(
@@ -122,17 +240,21 @@ class _Translation:
         name, _, arguments = first[2:].strip().partition(" ")
         body = "\n".join(lines[start + 1 :])
         blank = [""] * (start + 1)
-        options = [word for word in arguments.split() if not (name == "capture" and word in _CAPTURE_OPTIONS)]
-        if name in ("time", "capture") and options:
-            self._refuse(
-                "FC015", f"'%%{name} {arguments.strip()}' {_WITH_WORDS[name]}", start + 1, _INSTEAD[name]
-            )
+        if name == "time" and arguments.strip():
+            message = f"'%%time {arguments.strip()}' says something after %%time, which IPython refuses too"
+            self._refuse("FC015", message, start + 1, "write it on the next line")
             return ""
+        if name == "capture":
+            self._note_capture(arguments, above + start)
         if name in ("time", "capture"):
-            return "\n".join([*blank, self._without_cell_magic_again(body)])
+            return "\n".join([*blank, self._without_cell_magic_again(body, above + start + 1)])
         if name in _DISPLAY_CELLS:
-            return ""
+            kind, mime = _DISPLAY_CELLS[name]
+            return "\n" * start + f"{DISPLAY}({kind!r}, {mime!r}, {_ended(body)!r})"
         if name in _SCRIPTS:
+            if _SCRIPT_OPTION.search(arguments):
+                hint = "write it with subprocess.run"
+                self._refuse("FC015", f"'%%{name} {arguments}' keeps its output or runs on", start + 1, hint)
             program = arguments.strip() if name == "script" else f"{name} {arguments}".strip()
             return "\n" * start + f"{SCRIPT}({program!r}, {body!r})"
         if name in ("writefile", "file"):
@@ -142,8 +264,22 @@ class _Translation:
         )
         return ""
 
-    def _without_cell_magic_again(self, body: str) -> str:
-        return self._without_cell_magic(body) if body.lstrip("\n").startswith("%%") else body
+    def _note_capture(self, arguments: str, line: int) -> None:
+        words = arguments.split()
+        names = [word for word in words if not word.startswith("--")]
+        options = {word for word in words if word.startswith("--")}
+        wrong = len(names) > 1 or not all(name.isidentifier() for name in names)
+        if wrong or not options <= _CAPTURE_OPTIONS:
+            message = f"'%%capture {arguments.strip()}' is not understood"
+            hint = "write '%%capture NAME', with " + ", ".join(sorted(_CAPTURE_OPTIONS)) + " if wanted"
+            self._refuse("FC015", message, line + 1, hint)
+        elif self._capture is not None:
+            self._refuse("FC015", "%%capture stands inside of %%capture", line + 1, "leave one of them")
+        else:
+            self._capture = _Capture(line, next(iter(names), None), frozenset(options))
+
+    def _without_cell_magic_again(self, body: str, above: int) -> str:
+        return self._without_cell_magic(body, above) if body.lstrip("\n").startswith("%%") else body
 
     def _write_file(self, arguments: str, body: str, line: int) -> str:
         words = arguments.split()
@@ -154,8 +290,8 @@ class _Translation:
                 "FC015", "%%writefile takes one plain file name", line, "write the name without $ or {}"
             )
             return ""
-        text = body if body.endswith("\n") or not body else body + "\n"
-        return f"{WRITE_FILE}({names[0].strip(chr(34) + chr(39))!r}, {text!r}, {append})"
+        name = names[0].strip(chr(34) + chr(39))
+        return f"{WRITE_FILE}({name!r}, {_ended(body)!r}, {append})"
 
     def _without_lines(self, source: str) -> str:
         """Return the source with each IPython line replaced by Python of as many lines."""
@@ -173,9 +309,11 @@ class _Translation:
                 )
             )
             return source
+        written = source.lstrip("\n")
+        above = "\n" * (len(source) - len(written))  # which IPython would take off
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            transformed = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+            transformed = above + TransformerManager().transform_cell(written)  # type: ignore[no-untyped-call]
         tree = ast.parse(transformed)
         return self._rewritten(transformed, tree, source)
 
@@ -231,6 +369,12 @@ class _Translation:
                     "FC015", f"'%{name} {arguments}' is not an installation", line, "remove the line"
                 )
             return "None"
+        if name in ("env", "set_env"):
+            return self._environment(name, arguments, line)
+        if name in _COMMANDS:
+            return self._shell(SHELL, f"{name} {arguments}".strip())
+        if name == "pwd":
+            return "__import__('os').getcwd()"
         if name in _NO_OPS or (name == "time" and not arguments.strip()):
             return "None"
         if name == "time":
@@ -248,6 +392,14 @@ class _Translation:
             self._refuse("FC015", f"the magic %{name} can't be kept in a step", line, self._magic_hint(name))
         return "None"
 
+    def _environment(self, name: str, arguments: str, line: int) -> str:
+        setting, equals, value = arguments.strip().partition("=" if "=" in arguments else " ")
+        if not (setting.strip().isidentifier() and (equals if "=" in arguments else value.strip())):
+            hint = "write os.environ['NAME'] instead"
+            self._refuse("FC015", f"'%{name} {arguments}' sets no variable", line, hint)
+            return "None"
+        return self._shell(ENVIRONMENT, f"{setting.strip()}={value.strip()}")
+
     def _statement(self, statement: str, line: int) -> str:
         try:
             ast.parse(statement.strip())
@@ -257,9 +409,7 @@ class _Translation:
         return statement.strip()
 
     def _magic_hint(self, name: str) -> str:
-        if name in ("timeit", "prun", "lprun", "memit", "mprun"):
-            return "measuring is not part of a pipeline: remove it, or tag its cell 'skip'"
-        return "write it in Python, or tag its cell 'skip'"
+        return _HINTS.get(name, "write it in Python, or tag its cell 'skip'")
 
     def _install(self, command: str, line: int) -> bool:
         match = _INSTALL.fullmatch(command)
@@ -294,6 +444,11 @@ class _Translation:
     def _refuse(self, code: str, message: str, line: int, hint: str | None) -> None:
         place = self.cell.place(self.notebook.file, line)
         self.problems.append(diagnose(code, message, place, hint=hint))
+
+
+def _ended(body: str) -> str:
+    """Return a cell's text with the end of its last line, as IPython has it."""
+    return body if body.endswith("\n") or not body else body + "\n"
 
 
 def _is_expression(text: str) -> bool:

@@ -10,7 +10,9 @@ import base64
 import io
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
@@ -28,6 +30,11 @@ def outputs_of(log: Path) -> Path:
     return log.with_suffix(".outputs.jsonl")
 
 
+def log_of(outputs: Path) -> Path:
+    """Return the log that a file of outputs is beside."""
+    return outputs.with_name(outputs.name.removesuffix(".outputs.jsonl") + ".log")
+
+
 class OutputFile:
     """Writes down what the cells of one step show. Each line is in the file when the method returns."""
 
@@ -36,12 +43,19 @@ class OutputFile:
         self._descriptor: int | None = os.open(
             path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666
         )
+        self._unseen: Unseen | None = None
+        self._lock = threading.RLock()  # a step's threads write too
         self._cell: int | None = None
         self._left: dict[Stream, int] = {}
         self._displays = 0
 
+    def watch(self, log: Path) -> None:
+        """Keep what is written to the log by others than Python's streams as well, where that is our output."""
+        self._unseen = Unseen.of(log)
+
     def begin(self, cell: int) -> None:
         """Note that a cell begins; what is shown from now on is its own."""
+        self.take_unseen()
         self._cell = cell
         self._left = {"stdout": _LONGEST_STREAM, "stderr": _LONGEST_STREAM}
         self._displays = 0
@@ -49,8 +63,23 @@ class OutputFile:
 
     def end(self) -> None:
         """Note that the cell came to its end."""
+        self.take_unseen()
         self._write({"event": "end"})
         self._cell = None
+
+    def take_unseen(self) -> None:
+        """Keep what C code and child processes have written since we looked last."""
+        for name, text in self._unseen.take() if self._unseen is not None else ():
+            self.stream(name, text)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Let the block write to the log what is kept otherwise."""
+        with self._lock:
+            self.take_unseen()
+            yield
+            if self._unseen is not None:
+                self._unseen.skip()
 
     def stream(self, name: Stream, text: str) -> None:
         """Keep what was written to a stream, up to a length."""
@@ -95,12 +124,63 @@ class OutputFile:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+        if self._unseen is not None:
+            self._unseen.close()
 
     def _write(self, event: dict[str, Any]) -> None:
         if self._descriptor is None or self._cell is None:
             return
         line = json.dumps({"cell": self._cell, **event}) + "\n"
         os.write(self._descriptor, line.encode())  # in ASCII: any text is data, also a lone surrogate
+
+
+class Unseen:
+    """Finds in a log what was written to it by file descriptor: by C code, and by child processes.
+
+    stdout and stderr are descriptors of their own on it, so each one's offset tells where it has written last.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._known = 0
+        self.skip()
+
+    @classmethod
+    def of(cls, log: Path) -> Unseen | None:
+        """Return one for a log, or None where this process's stdout and stderr do not go there."""
+        try:
+            file = log.stat()
+            same = all(os.path.samestat(os.fstat(number), file) for number in (1, 2))
+        except OSError:  # there is no log, or one of them is closed
+            return None
+        return cls(os.open(log, os.O_RDONLY | os.O_CLOEXEC)) if same else None
+
+    def skip(self) -> None:
+        """Take all that is there as known."""
+        self._known = os.fstat(self._descriptor).st_size
+
+    def take(self) -> Iterator[tuple[Stream, str]]:
+        """Yield what is new, as far as it is to be kept, with the stream that it came by."""
+        start, end = self._known, os.fstat(self._descriptor).st_size
+        if end <= start:
+            return
+        self._known = end
+        ends: list[tuple[int, Stream]] = sorted([(_offset(1), "stdout"), (_offset(2), "stderr")])
+        for offset, name in ends:
+            if start < offset <= end:
+                length = min(offset - start, _LONGEST_STREAM * 4)
+                yield name, os.pread(self._descriptor, length, start).decode(errors="backslashreplace")
+                start = offset
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def _offset(descriptor: int) -> int:
+    try:
+        return os.lseek(descriptor, 0, os.SEEK_CUR)
+    except OSError:  # the step has closed it
+        return -1
 
 
 class CellStream(io.TextIOBase):
@@ -112,12 +192,14 @@ class CellStream(io.TextIOBase):
         self._outputs = outputs
 
     def write(self, text: str) -> int:
-        written = self._under.write(text)
-        self._outputs.stream(self._name, text)
+        with self._outputs.writing():
+            written = self._under.write(text)
+            self._outputs.stream(self._name, text)
         return written
 
     def flush(self) -> None:
-        self._under.flush()
+        with self._outputs.writing():
+            self._under.flush()
 
     def isatty(self) -> bool:
         return self._under.isatty()

@@ -21,11 +21,15 @@ R = TypeVar("R")
 def run_in_loop(coroutine: Coroutine[Any, Any, R]) -> R:
     """Run a coroutine in a loop of its own, in this thread if no other loop runs here, and return its result."""
     loop = asyncio.new_event_loop()
+    return _run_in_own_thread(loop, coroutine) if _loop_runs_here() else _run(loop, coroutine)
+
+
+def _loop_runs_here() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run(loop, coroutine)
-    return _run_in_own_thread(loop, coroutine)
+        return False
+    return True
 
 
 def _run(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, R]) -> R:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -59,3 +60,10 @@ def write_file(name: str, text: str, append: bool) -> None:
     """Write a `%%writefile` cell's text."""
     with Path(name).expanduser().open("a" if append else "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def set_variable(setting: str, lookups: Mapping[str, Callable[[], Any]] | None = None) -> None:
+    """Do what `%env NAME=value` does, and say so as IPython does."""
+    name, _, value = _expanded(setting, lookups or {}).partition("=")
+    os.environ[name] = value
+    sys.stdout.write(f"env: {name}={value}\n")

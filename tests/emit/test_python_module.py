@@ -354,5 +354,6 @@ def test_python_is_python_already() -> None:
 
 
 def test_the_names_of_translated_lines_are_those_of_the_notebook() -> None:
-    for name in ("SHELL", "SHELL_OUTPUT", "SCRIPT", "WRITE_FILE"):
+    names = ("SHELL", "SHELL_OUTPUT", "SCRIPT", "WRITE_FILE", "CAPTURE", "CAPTURED", "CAPTURED_UNNAMED")
+    for name in (*names, "ENVIRONMENT", "DISPLAY", "LINE_FUNCTIONS"):
         assert getattr(emitted_lines, name) == getattr(notebook_lines, name)

@@ -19,22 +19,17 @@ from typing import Any
 import cloudpickle
 
 from flowc.ir import FromParameter, FromTask, NotebookCode, Pipeline, Task
-from flowc.notebook import shell
+from flowc.notebook.captures import Captures
 from flowc.notebook.crossing import Unbound
-from flowc.notebook.execute import notebook_step
-from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT, WRITE_FILE, plain_cell
+from flowc.notebook.displays import Displays
+from flowc.notebook.execute import line_functions, notebook_step
+from flowc.notebook.lines import plain_cell
 from flowc.notebook.reader import read_notebook
 from flowc.notebook.tags import read_tags
 from flowc.runner import CodeBase
 from flowc.types.validate import validated_json
 
 NAME = "notebook.ipynb"
-LINES = {
-    SHELL: shell.run_line,
-    SHELL_OUTPUT: shell.line_output,
-    SCRIPT: shell.run_script,
-    WRITE_FILE: shell.write_file,
-}
 
 
 def write_cells(folder: Path, cells: list[list[str]]) -> Path:
@@ -134,6 +129,13 @@ def in_order(pipeline: Pipeline) -> list[Task]:
     return order
 
 
+class _Present(io.TextIOBase):
+    """What `sys.stdout` is when something is written."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(text)
+
+
 def run_plainly(path: Path, pipeline: Pipeline, given: dict[str, Any] | None = None) -> Outcome:
     """Run all cells in one namespace from top to bottom, stopping at the first error, as a fresh kernel would."""
     notebook = read_notebook(path, path.parent)
@@ -141,7 +143,9 @@ def run_plainly(path: Path, pipeline: Pipeline, given: dict[str, Any] | None = N
     steps = {index: task.name for task in pipeline.tasks for index in _code(pipeline, task).cells}
     module = types.ModuleType("__main__")
     namespace = vars(module)
-    namespace.update(LINES)
+    with contextlib.redirect_stdout(_Present()):
+        displays = Displays(module, None)
+    namespace.update(line_functions(displays, Captures(displays)))
     outcome = Outcome(printed={task.name: "" for task in pipeline.tasks})
     main = sys.modules["__main__"]
     sys.modules["__main__"] = module

@@ -37,6 +37,15 @@ SHOWN = [
     ],
     ["step:waiting", "import asyncio\ntask = asyncio.create_task(asyncio.sleep(0.01, 'slept'))"],
     ["", "await task"],
+    ["step:captured", "%%capture out\nprint('kept')\ndisplay(HTML('<i>kept</i>'))\nplt.plot([1, 2])\n42"],
+    ["", "out.stdout, len(out.outputs), out.outputs[-1].data.keys()"],
+    ["step:shown", "out.show()\nstr(out)"],
+    ["", "%%capture --no-stdout --no-display\nprint('shown')\ndisplay('shown too')"],
+    ["step:contents", "%%html\n<b>bold</b>"],
+    ["", "%%markdown\n*text*"],
+    ["", "%%latex\n$x$"],
+    ["", "%%javascript\n1 + 1;"],
+    ["", "%env FLOWC_SHOWN=one"],
     ["step:lines", "!echo shell; echo error >&2\nlines = !echo a; echo b\nlines[0] + lines[1]"],
     ["", "%%bash\necho script"],
 ]
@@ -151,6 +160,33 @@ def test_a_cell_shows_so_much_and_no_more(run_cells: Execute) -> None:
     assert len(executed.outputs(1)) == 1_000
     assert executed.outputs(1)[-1]["data"] == {"text/plain": "[flowc keeps 1,000 displays of a cell]"}
     assert list(executed.outputs(2)[0]["data"]) == ["text/plain"]
+
+
+def test_what_c_code_and_children_write_is_the_cells(run_cells: Execute) -> None:
+    executed = run_cells(
+        [
+            ["step:a", "import ctypes, os, subprocess, sys\nlibc = ctypes.CDLL(None)"],
+            ["", "print('held', end='')\nos.write(1, b'one\\n')\nprint('two')\nos.write(2, b'three\\n');"],
+            ["", "libc.puts(b'from C')\n'shown'"],
+            ["", "subprocess.run(['sh', '-c', 'echo child; echo error >&2; echo child'])\nprint('after')"],
+            ["", "print('last', end='', flush=True)"],
+            ["", "os.close(1)"],
+            ["", "print('end', file=sys.stderr)"],
+        ]
+    )
+    assert executed.code == 0, executed.said
+    texts = [
+        {output["name"]: output["text"] for output in executed.outputs(cell) if "name" in output}
+        for cell in range(1, 7)
+    ]
+    assert texts == [
+        {"stdout": "heldone\ntwo\n", "stderr": "three\n"},
+        {"stdout": "from C\n"},
+        {"stdout": "child\nchild\nafter\n", "stderr": "error\n"},
+        {"stdout": "last"},
+        {},
+        {"stderr": "end\n"},
+    ]
 
 
 def test_what_is_shown_is_data_whatever_it_is(run_cells: Execute) -> None:

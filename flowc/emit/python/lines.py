@@ -20,7 +20,25 @@ SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE = (
     "__flowc_script__",
     "__flowc_write_file__",
 )
-LINE_FUNCTIONS = frozenset((SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE))
+CAPTURE, CAPTURED, CAPTURED_UNNAMED = (
+    "__flowc_capture__",
+    "__flowc_captured__",
+    "__flowc_captured_unnamed__",
+)
+ENVIRONMENT, DISPLAY = "__flowc_environment__", "__flowc_display__"
+LINE_FUNCTIONS = frozenset(
+    (
+        SHELL,
+        SHELL_OUTPUT,
+        SCRIPT,
+        WRITE_FILE,
+        CAPTURE,
+        CAPTURED,
+        CAPTURED_UNNAMED,
+        ENVIRONMENT,
+        DISPLAY,
+    )
+)
 _DYNAMIC = frozenset(("exec", "eval", "globals", "locals", "vars", "get_ipython"))
 _FOR_EFFECT = re.compile(
     r"fit|show|plot|hist|bar|barh|scatter|line|set_\w+|savefig|save|append|extend|update|add|insert|sort|pop|remove"
@@ -111,6 +129,15 @@ class Lines:
         return Edit(node, f"{self._use('asyncio')}.run({self._segment(value)})")
 
     def _line(self, name: str, node: ast.Call) -> str:
+        if name in (CAPTURE, DISPLAY):
+            return "None"
+        if name == CAPTURED:
+            self._refuse(node, "what a '%%capture' cell shows can't be kept in a function")
+        if name == CAPTURED_UNNAMED:
+            return self._segment(node.args[0]) if node.args else "None"
+        if name == ENVIRONMENT:
+            setting = f"{self._command(node)}.partition('=')[::2]"
+            return f"{self._use('os')}.environ.update([{setting}])"
         arguments = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
         subprocess = self._use("subprocess") if name != WRITE_FILE else ""
         if name == SHELL:
