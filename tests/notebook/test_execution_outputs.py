@@ -168,7 +168,7 @@ def test_what_c_code_and_children_write_is_the_cells(run_cells: Execute) -> None
             ["step:a", "import ctypes, os, subprocess, sys\nlibc = ctypes.CDLL(None)"],
             ["", "print('held', end='')\nos.write(1, b'one\\n')\nprint('two')\nos.write(2, b'three\\n');"],
             ["", "libc.puts(b'from C')\n'shown'"],
-            ["", "subprocess.run(['sh', '-c', 'echo child; echo error >&2; echo child'])\nprint('after')"],
+            ["", "subprocess.run(['sh', '-c', 'echo child; echo child; echo error >&2'])\nprint('after')"],
             ["", "print('last', end='', flush=True)"],
             ["", "os.close(1)"],
             ["", "print('end', file=sys.stderr)"],
