@@ -23,14 +23,21 @@ from flowc.store.stored import Stored
 class Literal:
     """An input whose value travels with the call: a parameter or a constant, as a Python value.
 
-    Its repr shows nothing of the value, which may be secret.
+    Its repr shows nothing of the value, which may be secret. A notebook's step gets the value as it is `written`
+    there, where that differs: with relative paths.
     """
 
     value: Any = field(repr=False)
+    written: Any = field(repr=False, default=None)
+
+    @property
+    def passed(self) -> Any:
+        """What the task gets."""
+        return self.value if self.written is None else self.written
 
     def __reduce__(self) -> tuple[object, ...]:
         # A call must be readable before the project's modules are imported, which the value may need.
-        return (Packed, (pickle.dumps(self.value, pickle.HIGHEST_PROTOCOL),))
+        return (Packed, (pickle.dumps(self.passed, pickle.HIGHEST_PROTOCOL),))
 
 
 @dataclass(frozen=True, slots=True)

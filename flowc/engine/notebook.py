@@ -27,6 +27,8 @@ class NotebookKeeper:
         match event:
             case TaskStarted():
                 self._logs[event.task] = event.log
+                if len(self._logs) == 1:
+                    self._write()  # however we end, it says which steps had not ended
             case TaskEnded() if event.retry_in is None:
                 self._notebook.take_in(
                     event.task, read_outputs(outputs_of(self._logs[event.task])), event.error

@@ -156,7 +156,7 @@ class _Inputs(Mapping[str, Any]):
 def _value(given: Input, port: Port, store: ArtifactStore) -> Any:
     match given:
         case Literal():
-            return given.value
+            return given.passed
         case Packed():
             return given.value()
         case Reference(ref=ref):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from flowc.errors import FlowcError, TaskError
 from flowc.ir import Component, NotebookCode, Pipeline
@@ -16,6 +15,7 @@ from flowc.notebook.reader import read_notebook
 from flowc.notebook.tags import read_tags
 
 FAILED_TAG = "flowc-failed"
+State = Literal["not finished", "done", "failed"]
 _INJECTED_TAG = "injected-parameters"
 _Output = dict[str, Any]
 
@@ -53,6 +53,7 @@ class ExecutedNotebook:
             if cell.kind == "code" and cell.source.strip() and tags[cell.index].part != "skip"
         ]
         self._runs: dict[str, dict[int, _CellRun]] = {}
+        self._states: dict[str, State] = dict.fromkeys(self._steps, "not finished")
 
     def take_in(self, step: str, events: Iterable[Mapping[str, Any]], error: TaskError | None) -> None:
         """Take in what a step's last attempt showed, and how it failed, if it did."""
@@ -63,6 +64,7 @@ class ExecutedNotebook:
             run.failed = True
             run.outputs.append(_error_output(error))
         self._runs[step] = runs
+        self._states[step] = "done" if error is None else "failed"
 
     def take_over(self, step: str, events: Iterable[Mapping[str, Any]]) -> None:
         """Take in what a step showed in an earlier run. Its cells may have been others in number since then: they are
@@ -74,7 +76,9 @@ class ExecutedNotebook:
 
     def text(self) -> str:
         """Return the notebook as JSON."""
-        document = copy.copy(self._document)
+        metadata = self._document["metadata"]
+        ours = {**metadata["flowc"], "steps": dict(self._states)}
+        document = {**self._document, "metadata": {**metadata, "flowc": ours}}
         document["cells"] = list(self._filled())
         return json.dumps(document, indent=1) + "\n"
 

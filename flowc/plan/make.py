@@ -26,12 +26,13 @@ def make_plan(checked: CheckedPipeline, arguments: Mapping[str, Any], root: Path
     """
     pipeline = checked.pipeline
     values = _bound(pipeline, arguments, root)
+    written = _written(pipeline, arguments)
     priorities = _priorities(checked)
     tasks = tuple(
         PlannedTask(
             task=task,
             component=pipeline.component_of(task),
-            inputs=_inputs(pipeline, task, values, root),
+            inputs=_inputs(pipeline, task, values, written, root),
             upstream=task.upstream(),
             priority=priorities[task.name],
         )
@@ -89,19 +90,29 @@ def _argument(parameter: Parameter, arguments: Mapping[str, Any], root: Path) ->
     return anchored(parameter.type, value, _folder(parameter, root))
 
 
+def _written(pipeline: Pipeline, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a notebook's own values as they stand there: its steps run in its folder, as its kernel does."""
+    own = [p for p in pipeline.parameters if p.name not in arguments] if pipeline.cells else []
+    return {parameter.name: validated_json(parameter.type, parameter.default) for parameter in own}
+
+
 def _folder(thing: Parameter | Task, root: Path) -> Path:
     return (root / thing.source.file).parent if thing.source else root
 
 
-def _inputs(pipeline: Pipeline, task: Task, values: Mapping[str, Any], root: Path) -> dict[str, PlannedInput]:
+def _inputs(
+    pipeline: Pipeline, task: Task, values: Mapping[str, Any], written: Mapping[str, Any], root: Path
+) -> dict[str, PlannedInput]:
     ports = {port.name: port for port in pipeline.component_of(task).inputs}
     return {
-        name: _resolved(binding, ports[name], values, _folder(task, root))
+        name: _resolved(binding, ports[name], values, written, _folder(task, root))
         for name, binding in task.inputs.items()
     }
 
 
-def _resolved(binding: Binding, port: Port, values: Mapping[str, Any], folder: Path) -> PlannedInput:
+def _resolved(
+    binding: Binding, port: Port, values: Mapping[str, Any], written: Mapping[str, Any], folder: Path
+) -> PlannedInput:
     match binding:
         case FromTask():
             return binding
@@ -109,10 +120,14 @@ def _resolved(binding: Binding, port: Port, values: Mapping[str, Any], folder: P
             return Reference(ref)
         case FromParameter(parameter=name):
             # A parameter may be narrower than the port (int into float): the port's type has the last word.
-            value = values[name]
-            return Literal(value if isinstance(port.type, AnyType) else validated(port.type, value))
+            as_written = _held(port, written[name]) if name in written else None
+            return Literal(_held(port, values[name]), as_written)
         case Constant(value=value):
             return Literal(anchored(port.type, validated_json(port.type, value), folder))
+
+
+def _held(port: Port, value: Any) -> Any:
+    return value if isinstance(port.type, AnyType) else validated(port.type, value)
 
 
 def _priorities(checked: CheckedPipeline) -> dict[str, int]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +133,37 @@ def test_a_killed_worker_leaves_what_it_had_shown(run_cells: Execute) -> None:
     assert executed.text(1) == "killing\n"
     assert executed.outputs(1)[-1]["ename"] == "WorkerLostError"
     assert executed.outputs(2) == []
+
+
+@pytest.mark.parametrize(
+    ("signals", "state", "runner"),
+    [
+        ([signal.SIGINT, signal.SIGINT], "failed", "local"),
+        ([signal.SIGTERM], "failed", "local"),
+        ([signal.SIGTERM], "failed", "inline"),
+        ([signal.SIGKILL], "not finished", "local"),
+    ],
+)
+def test_a_run_that_is_stopped_leaves_a_whole_notebook(
+    tmp_path: Path, signals: list[signal.Signals], state: str, runner: str
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    waits = "from pathlib import Path\nimport time\nPath('begun').touch()\nwhile True:\n    time.sleep(0.05)"
+    write_cells(tmp_path, [["step:a", "print('a')"], ["step:b after:a", waits], ["step:c after:b", "1"]])
+    command = [sys.executable, "-m", "flowc", "run", "notebook.ipynb", "--runner", runner]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.2)
+    process.wait()
+    (written,) = (tmp_path / ".flowc" / "notebooks").glob("*.ipynb")
+    notebook = nbformat.read(written, as_version=4)  # type: ignore[no-untyped-call]
+    assert notebook.metadata["flowc"]["steps"] == {"a": "done", "b": state, "c": "not finished"}
+    assert notebook.cells[0].outputs[0].text == "a\n"
+    assert notebook.cells[1].metadata.tags[2:] == (["flowc-failed"] if state == "failed" else [])
 
 
 def test_given_parameters_stand_in_a_cell_of_their_own(run_cells: Execute) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from executing import Execute
 
@@ -27,3 +29,24 @@ def test_a_member_of_an_enum_that_the_parameters_cell_defines(
     executed = run_cells(cells, *options)
     assert executed.code == 0, executed.said
     assert executed.text(-1) == shown
+
+
+@pytest.mark.parametrize("runner", ["local", "inline"])
+def test_a_path_is_as_it_is_written_and_finds_its_file(run_cells: Execute, runner: str) -> None:
+    cells = [
+        [
+            "parameters",
+            "from pathlib import Path\nfile = Path('data') / 'a.txt'\nmore: list[Path] = [Path('b')]",
+        ],
+        ["step:a", "file.parent.mkdir(exist_ok=True)\nfile.write_text('found')\nprint(file, more)"],
+        ["step:b", "print(file.read_text())"],
+    ]
+    executed = run_cells(cells, "--runner", runner)
+    assert executed.code == 0, executed.said
+    assert (executed.text(1), executed.text(2)) == ("data/a.txt [PosixPath('b')]\n", "found\n")
+
+
+def test_a_path_that_is_given_is_where_it_was_given(run_cells: Execute, tmp_path: Path) -> None:
+    cells = [["parameters", "from pathlib import Path\nfile = Path('a.txt')"], ["step:a", "print(file)"]]
+    executed = run_cells(cells, "--file", "b.txt")
+    assert executed.text(2) == f"{tmp_path / 'b.txt'}\n"
