@@ -170,8 +170,14 @@ class _Reporter:
             f"two steps use the global random generator of {generator}: in one kernel the second would go on "
             "where the first stopped, here it starts from the seed in shared code, or from none"
         )
+        related = (("also used here", first),)
+        if self._carries and generator not in CARRIED:
+            # TensorFlow counts the operations that were seeded, where nobody can set it.
+            message = f"'rng:carry' can't carry the global random generator of {generator}, which two steps use"
+            hint = "seed it in each step, or make a tf.random.Generator and pass it on"
+            return self._say("FC209", message, place, hint, related=related)
         hint = "seed it in each step, make a generator and pass it on, or tag a cell 'rng:carry'"
-        return self._say("FC209", message, place, hint, "warning", (("also used here", first),))
+        return self._say("FC209", message, place, hint, "warning", related)
 
     def views(self) -> Iterator[Diagnostic]:
         for version, place, stale in self._analysis.walker.marks.views:
