@@ -173,7 +173,9 @@ class _Reporter:
         related = (("also used here", first),)
         if self._carries and generator not in CARRIED:
             # TensorFlow counts the operations that were seeded, where nobody can set it.
-            message = f"'rng:carry' can't carry the global random generator of {generator}, which two steps use"
+            message = (
+                f"'rng:carry' can't carry the global random generator of {generator}, which two steps use"
+            )
             hint = "seed it in each step, or make a tf.random.Generator and pass it on"
             return self._say("FC209", message, place, hint, related=related)
         hint = "seed it in each step, make a generator and pass it on, or tag a cell 'rng:carry'"
