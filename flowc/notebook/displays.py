@@ -112,7 +112,8 @@ class Displays:
 
     def _publish(self, kind: Kind, data: dict[str, Any], metadata: dict[str, Any]) -> None:
         if self.captured is not None:
-            self.captured.append({"data": data, "metadata": metadata})
+            more = {"transient": {}, "update": False} if kind == "display_data" else {}
+            self.captured.append({"data": data, "metadata": metadata, **more})
             return
         if self._outputs is not None:
             self._outputs.display(kind, data, metadata)
