@@ -214,10 +214,11 @@ def test_what_c_code_and_children_write_is_the_cells(run_cells: Execute) -> None
         {output["name"]: output["text"] for output in executed.outputs(cell) if "name" in output}
         for cell in range(1, 7)
     ]
+    assert executed.text(3) == "child\nchild\nerror\nafter\n"
     assert texts == [
         {"stdout": "heldone\ntwo\n", "stderr": "three\n"},
         {"stdout": "from C\n"},
-        {"stdout": "child\nchild\nafter\n", "stderr": "error\n"},
+        {"stderr": "error\n", "stdout": "after\n"},
         {"stdout": "last"},
         {},
         {"stderr": "end\n"},

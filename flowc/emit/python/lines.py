@@ -132,7 +132,11 @@ class Lines:
         if name in (CAPTURE, DISPLAY):
             return "None"
         if name == CAPTURED:
-            self._refuse(node, "what a '%%capture' cell shows can't be kept in a function")
+            self._refuse(
+                node,
+                "what a '%%capture' cell shows can't be kept in a function",
+                "keep it with contextlib.redirect_stdout(io.StringIO())",
+            )
         if name == CAPTURED_UNNAMED:
             return self._segment(node.args[0]) if node.args else "None"
         if name == ENVIRONMENT:
