@@ -122,7 +122,7 @@ def _refuse_level(what: str, start: str, level: Any) -> None:
     if level not in _LEVELS:
         hint = did_you_mean(str(level), _LEVELS) or f"the levels are: {', '.join(_LEVELS)}"
         raise UsageError(f"{what}: there is no such level", hint=hint)
-    pages = [page for code, page in code_pages().items() if code.startswith(start)]
+    pages = [page for code, page in code_pages().items() if start and code.startswith(start)]
     if not pages:
         raise UsageError(f"{what}: there is no such code", hint=near_codes(start, code_pages()))
     if level != "error" and all(page.only_error for page in pages):

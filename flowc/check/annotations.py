@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from flowc.check.codes import CodePage, code_pages
+from flowc.check.excerpt import escaped
 from flowc.check.markdown import page_text
 from flowc.check.sources import Sources, Span
 from flowc.diagnostics import Diagnostic, Source
@@ -45,7 +46,7 @@ def _command(diagnostic: Diagnostic, sources: Sources, base: Path) -> str:
     if diagnostic.hint:
         lines.append(f"hint: {diagnostic.hint}")
     said = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    text = "\n".join(lines)
+    text = "\n".join(escaped(line) for each in lines for line in each.splitlines())
     return f"::{_COMMANDS[diagnostic.severity]} {said}::{_data(text)}"
 
 

@@ -96,6 +96,7 @@ def test_what_cannot_run_stays_an_error(flowc: Flowc, tmp_path: Path) -> None:
         ('FC5 = "off"', "FC5 = 'off': all that begins with 'FC5' are errors"),
         ('FC2088 = "off"', "FC2088 = 'off': there is no such code\nhint: did you mean 'FC208'?"),
         ('FC208 = "eror"', "FC208 = 'eror': there is no such level\nhint: did you mean 'error'?"),
+        ('"" = "off"', " = 'off': there is no such code\nhint: the codes are in docs/diagnostics/README.md"),
         ("FC208 = 3", "FC208 = 3: there is no such level\nhint: the levels are: error, warning, note, off"),
     ],
 )
