@@ -71,9 +71,9 @@ class NotebookCode(Variant):
     `cells` are the step's own; `shared` are other cells of which it needs imports, definitions or constants, all
     or the statements in `parts` (positions in the cell's body). All run in the notebook's order. An input is set
     before the cell that `enters` says, else before the first of `cells`. An output is taken as it is after the cell
-    that `leaves` says, else at the end. A port is a name, or several that travel in one pickle because they share
-    objects, joined by "+"; where a step takes or gives a name as it is at several times, "@" and a cell tell them
-    apart (see `port_names`).
+    that `leaves` says, else at the end; what leaves by those in `apart` must share no memory. A port is a name, or
+    several that travel in one pickle because they share objects, joined by "+"; where a step takes or gives a name
+    as it is at several times, "@" and a cell tell them apart (see `port_names`).
     """
 
     kind: Literal["notebook"] = "notebook"
@@ -82,6 +82,7 @@ class NotebookCode(Variant):
     parts: dict[int, tuple[int, ...]] = {}
     enters: dict[str, int] = {}
     leaves: dict[str, int] = {}
+    apart: tuple[str, ...] = ()
 
 
 def port_names(port: str) -> list[str]:

@@ -73,6 +73,7 @@ class Analysis:
     walker: CellWalker
     entangled: frozenset[int]
     parameters: dict[str, Assigned]
+    apart: frozenset[int] = frozenset()
     joined_cells: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -88,18 +89,20 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
     views = any(_may_make_views(node) for cell in cells for node in ast.walk(cell.plain.tree))
     table = replace(effects_table(), own=frozenset(_own_methods(cells)))
     entangled: frozenset[RegionKey] = frozenset()
+    apart: frozenset[RegionKey] = frozenset()
     budget = Budget()
     while True:
         walker = CellWalker(table, codes, entangled, mentions, star_names, Heap(views, budget))
         try:
             result = _Round(walker, cells, parameters).walk()
+            apart |= walker.keys(walker.marks.apart)
             hazards = walker.keys(walker.marks.hazards | _compared(result))
         except (OutOfBudgetError, RecursionError) as error:
             place = walker.here
             source = notebook.place(place.cell, place.line, place.column)
             raise CompileError([gives_up(error, source)]) from error
         if hazards <= entangled:
-            result.entangled = walker.entangled
+            result.entangled, result.apart = walker.entangled, walker.regions(apart)
             return result
         entangled |= hazards
 

@@ -421,6 +421,8 @@ class Calls(Callables):
                 return self.heap.foreign(*parts, kind=effect.kind, stuck=effect.stuck)
             case "view":
                 seen = self.heap.view(values[0], effect.kind) if values else IMMUTABLE
+                if receiver is not None and receiver.kind == "array":
+                    self.heap.sure_views |= seen.top
                 return seen if seen.top else self.heap.foreign(*values, kind=effect.kind)
             case "self" if receiver is not None:
                 return receiver

@@ -12,7 +12,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from flowc.notebook.effects import EffectsTable
 from flowc.notebook.generators import generator_name
@@ -38,7 +38,7 @@ class Stale:
     unit: str
     place: Place
     why: str
-    view: bool
+    view: Literal["no", "maybe", "sure"]
 
 
 class _Marks:
@@ -47,6 +47,8 @@ class _Marks:
     def __init__(self) -> None:
         self.stale: dict[Version, tuple[Stale, ...]] = {}
         self.hazards: set[int] = set()
+        self.apart: set[int] = set()
+        self.changes: list[tuple[int, str, Regions]] = []
         self.views: list[tuple[Version, Place, Stale]] = []
         self._read_by: dict[str, dict[Version, Regions]] = defaultdict(dict)
         self._undo: list[Callable[[], object]] = []
@@ -75,6 +77,17 @@ class _Marks:
         new = set(regions) - self.hazards
         self.hazards |= new
         self._undo.append(lambda: self.hazards.difference_update(new))
+
+    def keep_apart(self, regions: Iterable[int]) -> None:
+        """Let what may be views of one memory travel together, and be looked at whether it is."""
+        self.endanger(regions)
+        new = set(regions) - self.apart
+        self.apart |= new
+        self._undo.append(lambda: self.apart.difference_update(new))
+
+    def note_change(self, cell: int, unit: str, regions: Regions) -> None:
+        self.changes.append((cell, unit, regions))
+        self._undo.append(self.changes.pop)
 
     def see_view(self, version: Version, place: Place, stale: Stale) -> None:
         self.views.append((version, place, stale))
@@ -195,12 +208,17 @@ class CellWalker(Walker):
         """The regions of this round that are entangled."""
         return frozenset(self._entangled)
 
+    def regions(self, keys: frozenset[RegionKey]) -> frozenset[int]:
+        """Return the regions of this round that have these names."""
+        return frozenset(region for region, key in enumerate(self._keys) if key in keys)
+
     def _carry_entangled(self) -> None:
         """Let this step take over, and pass on, every name that shares an entangled object with one of its own."""
         while True:
             own: set[int] = set()
             for version in self.names.changed().values():
                 own |= self._reach(version) & self._entangled
+            own = set(self.heap.buffer_mates(own)) & self._entangled
             left = [
                 version
                 for version in (self.names.being(self.heap.holders(own)) if own else ())
@@ -255,8 +273,10 @@ class CellWalker(Walker):
 
     def _see_stale(self, version: Version, node: ast.AST) -> None:
         for stale in self.marks.stale.get(version, ()):
-            if stale.view:
+            if stale.view == "sure":
                 self.marks.see_view(version, self.place(node), stale)
+            elif stale.view == "maybe":
+                self.marks.keep_apart(stale.regions)
             else:
                 self.marks.endanger(stale.regions)
 
@@ -365,19 +385,35 @@ class CellWalker(Walker):
                 self._renew(version, node, why)
                 continue
             shown = self._reach(version) & mates
-            if shown - regions and not self._in_one_memory(version, shown, mates):
-                self._outdate(version, shown, node, why, view=True)
+            view = bool(shown - regions) and not self._in_one_memory(version, shown, mates)
+            if view and self._is_sure(version, mates, why):
+                self._outdate(version, shown, node, why, "sure")
             elif self.marks.has_read(self._atom.unit, version):
                 loaded.append(version)
             elif shown & self._entangled and self._is_live(version):
                 self._renew(version, node, why)
+            elif view:
+                self._outdate(version, mates, node, why, "maybe")
             else:
-                self._outdate(version, shown, node, why, view=False)
+                self._outdate(version, shown, node, why, "no")
+        self.marks.note_change(self._atom.cell, self._atom.unit, mates)
         self._see_copies(mates, tops, node, why)
         for version in loaded:
             self._renew(version, node, why)
 
-    def _outdate(self, version: Version, shown: Regions, node: ast.AST, why: str, *, view: bool) -> None:
+    def _is_sure(self, version: Version, mates: Regions, why: str) -> bool:
+        """Say whether a name is surely a view of what surely changes, or has such views: arrays, tables, by slices."""
+        known = version.value.kind in ("array", "frame") and not why.startswith("may be")
+        return known and not mates.isdisjoint(self.heap.sure_views)
+
+    def _outdate(
+        self,
+        version: Version,
+        shown: Regions,
+        node: ast.AST,
+        why: str,
+        view: Literal["no", "maybe", "sure"],
+    ) -> None:
         self.marks.outdate(version, Stale(shown, self._atom.unit, self.place(node), why, view))
 
     def _see_copies(self, changed: Regions, tops: Regions, node: ast.AST, why: str) -> None:
@@ -400,8 +436,12 @@ class CellWalker(Walker):
             others = [other for each, other in parts.items() if each is not key]
             apart = any(self.heap.buffer_mates(part) & other - part for other in others)
             if apart or (key != SHARED and self._holds_a_view(sources[key][0], changed)):
-                stale = Stale(changed, self._atom.unit, self.place(node), why, True)
-                self.marks.see_view(sources[key][0], stale.place, stale)
+                version = sources[key][0]
+                if self._is_sure(version, changed, why):
+                    stale = Stale(changed, self._atom.unit, self.place(node), why, "sure")
+                    self.marks.see_view(version, stale.place, stale)
+                else:
+                    self.marks.keep_apart(changed)
                 return
 
     def _holds_a_view(self, version: Version, changed: Regions) -> bool:

@@ -46,6 +46,7 @@ from flowc.notebook.lines import (
     is_quiet,
 )
 from flowc.notebook.lower import definitions_module
+from flowc.notebook.memory import hold_apart
 from flowc.notebook.outputs import CellStream, OutputFile, log_of
 from flowc.notebook.own_thread import run_in_loop
 from flowc.notebook.results import is_result
@@ -80,7 +81,7 @@ def notebook_step(
     module = register_definitions(code_base)
     with _surroundings(code_base), _shown(outputs) as shown:
         displays = Displays(module, shown)
-        step = _Step(component.code, code_base, vars(module), _Shell(displays, shown))
+        step = _Step(component, code_base, vars(module), _Shell(displays, shown))
         with displays.in_place(), _kept_streams(shown):
             # As in a kernel, a loop is running, so that cells may begin tasks.
             made = run_in_loop(step.made(component, inputs, Watchman(component.name, guards, inputs)))
@@ -120,9 +121,10 @@ class _Shell:
 
 class _Step:
     def __init__(
-        self, code: NotebookCode, code_base: CodeBase, namespace: dict[str, Any], shell: _Shell
+        self, component: Component, code_base: CodeBase, namespace: dict[str, Any], shell: _Shell
     ) -> None:
-        self._code = code
+        assert isinstance(component.code, NotebookCode)
+        self._name, self._code = component.name, component.code
         self._cells = {cell.index: cell for cell in code_base.cells}
         self._notebook = Path(code_base.notebook or "")
         self._namespace = namespace
@@ -250,6 +252,8 @@ class _Step:
             return self._left[port]()
         names = port_names(port)
         values = {name: self._leaving(name, optional) for name in names}
+        if port in self._code.apart:
+            hold_apart(self._name, port, Bundle(values))
         # Codecs for plain data write a list twice that is there twice; a pickle keeps it one.
         alone = len(names) == 1 and not _holds_twice(values[names[0]], set())
         return values[names[0]] if alone else Bundle(values)

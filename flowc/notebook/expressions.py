@@ -235,7 +235,10 @@ class Expressions(Calls):
             return replace(IMMUTABLE, code=whole.code)
         if whole.instance is not None:
             return self.heap.element(whole)
-        return self.heap.view(whole)
+        view = self.heap.view(whole)
+        if node.attr == "T" and whole.kind in ("frame", "array"):
+            self.heap.sure_views |= view.top
+        return view
 
     def _of_Subscript(self, node: ast.Subscript) -> Value:
         return self._item(self.value(node.value), node)
@@ -254,7 +257,12 @@ class Expressions(Calls):
             return self.heap.element(whole)
         if is_selection(node.slice):
             return self.heap.fresh(self.heap.element(whole), kind=whole.kind)
-        return self.heap.view(whole, whole.kind if whole.kind in ("frame", "array") else None)
+        known = whole.kind in ("frame", "array")
+        view = self.heap.view(whole, whole.kind if known else None)
+        column = whole.kind == "frame" and is_key(node.slice)
+        if known and (column or any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))):
+            self.heap.sure_views |= view.top
+        return view
 
     def _of_Slice(self, node: ast.Slice) -> Value:
         for part in (node.lower, node.upper, node.step):
@@ -280,7 +288,9 @@ class Expressions(Calls):
         starred = any(isinstance(part, ast.Starred) for part in [*targets, *(parts or [])])
         if parts is not None and len(parts) == len(targets) and not starred:
             # `a, b = b, a`: the parts were walked before; only what they may be is wanted here.
-            for target, part, one in zip(targets, parts, [self._quiet(part) for part in parts], strict=True):
+            known = value.parts or (None,) * len(parts)
+            values = [self._quiet(part) or one for part, one in zip(parts, known, strict=True)]
+            for target, part, one in zip(targets, parts, values, strict=True):
                 self._assign(target, one if one is not None else self._next(value), part)
             return
         starred = any(isinstance(target, ast.Starred) for target in targets)

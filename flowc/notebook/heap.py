@@ -124,6 +124,7 @@ class Heap:
         self._in_reached: set[int] = set()
         self._tips: dict[Regions, Regions] = {}
         self.functions: set[int] = set()
+        self.sure_views: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._holds)

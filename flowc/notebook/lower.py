@@ -236,6 +236,18 @@ class _Lowering:
             parts=parts,
             enters={name: cell for name, cell in enters.items() if cell != first},
             leaves={outlet.port: outlet.after for outlet in flow.outputs if outlet.after is not None},
+            apart=tuple(outlet.port for outlet in flow.outputs if self._may_share(flow, outlet)),
+        )
+
+    def _may_share(self, flow: StepFlow, outlet: Outlet) -> bool:
+        """Say whether what leaves together may be views of one memory, which another step changes later."""
+        heap, walker = self._analysis.heap, self._analysis.walker
+        tops: frozenset[int] = frozenset().union(*(version.value.top for version in outlet.versions))
+        inside = heap.reach(tops) & self._analysis.apart
+        made = min(version.place.cell for version in outlet.versions)
+        return any(
+            cell > made and unit != flow.name and not inside.isdisjoint(changed)
+            for cell, unit, changed in (walker.marks.changes if inside else ())
         )
 
     def _entry(self, flow: StepFlow, versions: list[Version]) -> int:

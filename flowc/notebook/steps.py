@@ -310,7 +310,7 @@ class _Resolution:
             return False
         heap = self._analysis.heap
         entangled = self._analysis.entangled
-        if entangled and entangled & heap.reach(a.top) & heap.reach(b.top):
+        if entangled and heap.buffer_mates(entangled & heap.reach(a.top)) & entangled & heap.reach(b.top):
             return True
         both_read = any(one in reader.inputs and other in reader.inputs for reader in self._flows.values())
         if not both_read or not heap.reach(a.top) & heap.reach(b.top):

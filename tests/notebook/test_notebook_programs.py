@@ -152,7 +152,12 @@ def zeroed(x):
     return x
 def both(df): return df[df.b > 1], df["b"]
 """
-TABLES_START = "t, u = frame(1.0), frame(2.0)\nv, w = np.arange(4.0), np.ones(4)\ns = [v]"
+TABLES_START = """\
+t, u = frame(1.0), frame(2.0)
+v, w = np.arange(4.0), np.ones(4)
+s = [v]
+k, y = np.zeros((2, 2)), frame(3.0)["b"]
+"""
 _table = st.sampled_from(["t", "u"])
 _array = st.sampled_from(["v", "w"])
 TABLE_STATEMENT = st.sampled_from(
@@ -174,6 +179,14 @@ TABLE_STATEMENT = st.sampled_from(
         "{t}, y = both({u})",
         "y = {t}['b']",
         "y = {t}.b.values",
+        "y = {t}.iloc[:, 1]",
+        "y = {t}.iloc[1:]['b']",
+        "y = {t}.to_numpy()[:, 1]",
+        "y = {t}.T.loc['b']",
+        "y = pd.Series({v})",
+        "{t} = pd.DataFrame({{'a': {v}, 'b': {w}}})",
+        "{v} = {t}['b'].to_numpy()[:2]\n{v}.resize(4, refcheck=False) if {v}.base is None else None",
+        "y[0] = {n}",
         "{t} = {u}.assign(b={n}.0)",
         "{t} = pd.concat([{t}, {u}])[:4]",
         "{v} = np.arange({n}.0, {n}.0 + 4)",
@@ -182,6 +195,16 @@ TABLE_STATEMENT = st.sampled_from(
         "{v} = {w}[:]",
         "{v} = {w}[::-1]",
         "{v} = {w}.reshape(2, 2).ravel()",
+        "k = {v}[:4].reshape(2, 2)",
+        "k = np.atleast_2d({v}).T",
+        "k, g = k.T, {w}",
+        "k[0] = {n}",
+        "k += {n}",
+        "{v} = k.ravel()",
+        "h, {v} = np.split({w}, [1])[0], {w}.view()",
+        "h[0] = {n}",
+        "{v} = np.broadcast_to({w}, (2, {w}.size))[0]",
+        "s = {{'k': k, 'y': y}}\ns = [s['k'][0], {v}]",
         "{v} = scaled({w}, {n})",
         "{v} = zeroed({w})",
         "zeroed({v})",
@@ -248,10 +271,10 @@ def test_tables_and_arrays_in_a_pipeline_are_those_of_its_notebook(
         cells = sorted(cells, key=lambda cell: cell[0])
     notebook = [
         ["functions", TABLES],
-        ["step:start", TABLES_START + "\nm = {'t': t, 'v': v}\nrng = np.random.default_rng(0)"],
+        ["step:start", TABLES_START + "m = {'t': t, 'v': v}\nh = np.ones(1)\nrng = np.random.default_rng(0)"],
     ]
     notebook += [[f"step:s{step}", source] for step, source in cells]
-    notebook.append(["step:end", "print(t, u, v, w, s, m['v'], rng.normal())"])
+    notebook.append(["step:end", "print(t, u, v, w, s, m['v'], rng.normal(), k, y, h)"])
     _compare(notebook, {})
 
 
@@ -310,6 +333,9 @@ def _compare(notebook: list[list[str]], parameters: dict[str, Any]) -> None:
         piped = run_pipeline(compiled.pipeline, Path(folder), parameters)
     if plain.errors:
         event("fails in a kernel too")
+        return
+    if "SharedMemoryError" in piped.errors.values():
+        event("refused at run time")
         return
     event("runs")
     assert not piped.errors, piped.errors

@@ -82,8 +82,17 @@ class Step:
 def kept_outputs(
     component: Component, body: Iterable[Statement], top: Iterable[Statement]
 ) -> tuple[Port, ...]:
-    """Return the outputs that a function gives: all but pictures, which no step keeps."""
+    """Return the outputs that a function gives: all but pictures, which no step keeps.
+
+    Raises CompileError for some that may be views of one memory: only a notebook's step looks whether they are.
+    """
     statements = list(body)
+    assert isinstance(component.code, NotebookCode)
+    for port in component.outputs:
+        if port.name in component.code.apart:
+            names = " and ".join(f"'{name}'" for name in port_names(port.name))
+            message = f"{names} may hold views of one memory, which a later step changes"
+            refuse(message, port.source, "make one of them with .copy()")
     return tuple(
         port for port in component.outputs if port.required or not _is_picture(port.name, statements, top)
     )
