@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flowc.check.columns import check_columns
 from flowc.check.graph import check_graph, topological_order
-from flowc.check.ports import check_ports
+from flowc.check.ports import check_ports, solved_outputs
 from flowc.check.untyped import check_untyped
 from flowc.diagnostics import Diagnostic
 from flowc.errors import CompileError
@@ -32,7 +33,10 @@ def check_pipeline(
     """
     # What is wrong with a call already is not said again of the task that it became.
     told = {diagnostic.source for diagnostic in found if diagnostic.severity == "error"} - {None}
-    own = (*check_graph(pipeline), *check_ports(pipeline), *(check_untyped(pipeline) if strict else ()))
+    produced, faults = solved_outputs(pipeline)
+    own = [*check_graph(pipeline), *faults, *check_ports(pipeline, produced)]
+    if strict:
+        own += [*check_untyped(pipeline), *check_columns(pipeline, produced)]
     diagnostics = (*found, *(diagnostic for diagnostic in own if diagnostic.source not in told))
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise CompileError(diagnostics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from flowc.check.graph import topological_order
 from flowc.diagnostics import Diagnostic, Related, Source
@@ -24,10 +24,11 @@ from flowc.types.model import AnyType, ScalarType, Type
 from flowc.types.solve import bind, has_variables, solved
 from flowc.types.validate import takes_functions, takes_values, validated_json
 
+Produced = Mapping[tuple[str, str], Type]  # by task and output
 
-def check_ports(pipeline: Pipeline) -> Iterator[Diagnostic]:
+
+def check_ports(pipeline: Pipeline, produced: Produced) -> Iterator[Diagnostic]:
     """Find inputs without a value, inputs that the component does not have, and values of the wrong type."""
-    produced = yield from solved_outputs(pipeline)
     parameters = {parameter.name: parameter for parameter in pipeline.parameters}
     for parameter in pipeline.parameters:
         yield from _default(parameter)
@@ -37,36 +38,35 @@ def check_ports(pipeline: Pipeline) -> Iterator[Diagnostic]:
             yield from _inputs(task, component, produced, parameters)
 
 
-Produced = dict[tuple[str, str], Type]
-
-
-def solved_outputs(pipeline: Pipeline) -> Generator[Diagnostic, None, Produced]:
-    """Return the type of each task's outputs, by task and output, and give what is wrong with them.
+def solved_outputs(pipeline: Pipeline) -> tuple[Produced, list[Diagnostic]]:
+    """Return the type of each task's outputs, and what is wrong with them.
 
     Where a component's signature has TypeVars, they stand for what flows into the task.
     """
-    generic = {
-        name for name, each in pipeline.components.items() if any(has_variables(p.type) for p in each.outputs)
-    }
-    produced: Produced = {}
+    components = pipeline.components.values()
+    generic = {each.name for each in components if any(has_variables(port.type) for port in each.outputs)}
+    produced: dict[tuple[str, str], Type] = {}
+    problems: list[Diagnostic] = []
     parameters = {parameter.name: parameter.type for parameter in pipeline.parameters}
     # Only what is generic needs its inputs' types first; what is in a circle is another rule's.
     for task in topological_order(pipeline) if generic else pipeline.tasks:
         component = pipeline.components.get(task.component)
         if component is None:
             continue
-        meaning = _meaning(task, component, produced, parameters) if component.name in generic else {}
+        if component.name not in generic:
+            produced |= {(task.name, port.name): port.type for port in component.outputs}
+            continue
+        meaning = _meaning(task, component, produced, parameters)
         for port in component.outputs:
-            produced[task.name, port.name] = port.type
-            if component.name not in generic:
-                continue
             try:
                 produced[task.name, port.name] = solved(port.type, meaning)
             except UsageError as error:
                 message = f"task '{task.name}' makes {port.type}: {error.message}"
-                yield Diagnostic(code="FC301", message=message, source=task.source, hint=error.hint)
+                problems.append(
+                    Diagnostic(code="FC301", message=message, source=task.source, hint=error.hint)
+                )
                 produced[task.name, port.name] = AnyType()
-    return produced
+    return produced, problems
 
 
 def _meaning(

@@ -18,6 +18,7 @@ from flowc.python.places import caller, definition, returned
 from flowc.python.signature import bind, descriptions, input_ports
 from flowc.python.tracing import Trace, current_trace, fail_together
 from flowc.types.flow import mismatch
+from flowc.types.model import AnyType
 from flowc.types.paths import portable
 from flowc.types.validate import to_json, validated
 
@@ -112,6 +113,8 @@ class PipelineFunction(Generic[P, R]):
         described = descriptions(self.function)
         for port in self.ports:
             default = port.default
+            if port.opaque and isinstance(port.type, AnyType):
+                raise CompileError([self._unsaid_default(port)])
             if not port.required and not port.opaque and default is not None:
                 value = validated(port.type, defaults[port.name].default)
                 default = to_json(port.type, portable(port.type, value, folder, root))
@@ -123,6 +126,14 @@ class PipelineFunction(Generic[P, R]):
                 description=described.get(port.name, ""),
                 source=port.source,
             )
+
+    def _unsaid_default(self, port: Port) -> Diagnostic:
+        return Diagnostic(
+            code="FC303",
+            message=f"the default of parameter '{port.name}' of pipeline '{self.name}' has no form that a run can keep",
+            source=port.source,
+            hint="annotate the parameter with the type of its values",
+        )
 
     def __repr__(self) -> str:
         return f"<pipeline '{self.name}'>"

@@ -8,13 +8,15 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+
 from flowc.diagnostics import Diagnostic, Source
 from flowc.errors import CompileError, UsageError
 from flowc.ir import Port
 from flowc.python.places import definition, parameters
 from flowc.types.artifacts import Artifact
 from flowc.types.describe import describe
-from flowc.types.model import Type
+from flowc.types.model import AnyType, Type
 from flowc.types.validate import takes_values, to_json, validated
 
 _EMPTY = inspect.Parameter.empty
@@ -61,7 +63,13 @@ def _default(type_: Type, value: Any) -> tuple[Any, bool]:
         return None, False
     if not takes_values(type_) or callable(value):
         return None, True
-    return to_json(type_, validated(type_, value)), False
+    try:
+        data = to_json(type_, validated(type_, value))
+    except PydanticSerializationError:
+        return None, True
+    # Without a type to go by, JSON has to hold the value exactly: it makes a list of a tuple.
+    inexact = isinstance(type_, AnyType) and (data != value or type(data) is not type(value))
+    return (None, True) if inexact else (data, False)
 
 
 def output_ports(function: Callable[..., Any]) -> tuple[Port, ...]:

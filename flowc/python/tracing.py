@@ -16,8 +16,9 @@ from flowc.python.futures import Future, Futures, output_of
 from flowc.python.places import caller
 from flowc.python.signature import bind
 from flowc.types.names import ref_of
-from flowc.types.paths import portable
-from flowc.types.validate import takes_values, to_json, validated
+from flowc.types.paths import anchored, portable
+from flowc.types.secret import holds_secret
+from flowc.types.validate import takes_values, to_json, validated, validated_json
 
 _current: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
@@ -127,7 +128,11 @@ class Trace:
                 self.report("FC105", f"component '{component.name}' has no input '{name}'", place, hint)
             elif (binding := self._binding(component, ports[name], value, place)) is not None:
                 inputs[name] = binding
-        return inputs
+        return inputs | {
+            name: Constant(value=port.default)
+            for name, port in ports.items()
+            if name not in bound and _is_fresh_default(port)
+        }
 
     def _binding(self, component: Component, port: Port, value: Any, place: Source) -> Binding | None:
         what = f"input '{port.name}' of component '{component.name}'"
@@ -176,6 +181,18 @@ class Trace:
             else:
                 self.report("FC107", f"after= takes what components returned, not {item!r}", place)
         return tuple(dict.fromkeys(names))
+
+
+def _is_fresh_default(port: Port) -> bool:
+    """Say whether an input that a call leaves out is to have a copy of its default, and not the function's own.
+
+    A list or dict that one task changed would else be another task's default in the same worker process. Secrets and
+    relative paths, which mean something else when they are written down, stay the function's business.
+    """
+    if not isinstance(port.default, list | dict) or holds_secret(port.type):
+        return False
+    value = validated_json(port.type, port.default)
+    return bool(anchored(port.type, value, Path("/elsewhere")) == value)
 
 
 def _holds_future(value: Any) -> bool:

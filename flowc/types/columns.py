@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, BaseModel, NaiveDatetime
 from flowc.errors import UsageError
 from flowc.types.annotated import limits_of
 from flowc.types.column import ANY_ZONE, Column, value_name
-from flowc.types.typed_dicts import keys_of
+from flowc.types.hints import complete, keys_of, undefined
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,14 +106,13 @@ def _fields(row: Any) -> Iterator[tuple[str, Any, bool]]:
         try:
             hints = typing.get_type_hints(cls, include_extras=True)
         except NameError as error:
-            raise _undefined(cls, error.name) from error
+            raise undefined(cls, error.name) from error
         names = (f.name for f in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else cls._fields
         yield from ((name, given.get(hints[name], hints[name]), True) for name in names)
 
 
 def _model_fields(cls: type[BaseModel]) -> Iterator[tuple[str, Any, bool]]:
-    if not cls.__pydantic_complete__ and not cls.model_rebuild(raise_errors=False):
-        raise _undefined(cls, None)
+    complete(cls)
     for name, field in cls.model_fields.items():
         alias = field.validation_alias or field.alias or name
         if not isinstance(alias, str):
@@ -123,14 +122,6 @@ def _model_fields(cls: type[BaseModel]) -> Iterator[tuple[str, Any, bool]]:
             )
         metadata = tuple(field.metadata)
         yield alias, Annotated[(field.annotation, *metadata)] if metadata else field.annotation, True
-
-
-def _undefined(cls: type, name: str | None) -> UsageError:
-    what = f"'{name}'" if name else "something"
-    return UsageError(
-        f"{cls.__name__} names {what} which is not defined",
-        hint="import or define it at the top of the module",
-    )
 
 
 def _column(name: str, hint: Any, above: tuple[Any, ...], extras: tuple[Any, ...] = ()) -> Column:

@@ -35,6 +35,7 @@ from pydantic import (
 from flowc.errors import UsageError
 from flowc.types.annotated import annotated
 from flowc.types.artifacts import Artifact, Dataset
+from flowc.types.hints import complete, keys_of, undefined
 from flowc.types.model import (
     AnyType,
     ArtifactType,
@@ -56,7 +57,6 @@ from flowc.types.model import (
 )
 from flowc.types.names import ref_of
 from flowc.types.row_types import rows_of, with_schema
-from flowc.types.typed_dicts import keys_of
 
 _SCALARS: dict[Any, ScalarName] = {
     None: "none",
@@ -299,15 +299,13 @@ def _model(annotation: Any) -> Type | None:
     cls, args = _parts(annotation)
     if typing_extensions.is_typeddict(cls):
         return _typed_dict(cls, args)
+    if isinstance(cls, type) and issubclass(cls, BaseModel):
+        complete(cls)
     try:
         schema = TypeAdapter(annotation).json_schema()
     except PydanticUndefinedAnnotation as error:
-        raise UsageError(f"{cls.__name__} names '{error.name}', which is not defined") from error
-    except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        if getattr(error, "code", None) == "class-not-fully-defined":
-            raise UsageError(
-                f"{cls.__name__} names something that is not defined: {error.message}"
-            ) from error
+        raise undefined(cls, error.name) from error
+    except (PydanticSchemaGenerationError, PydanticUserError):
         return None  # a dataclass with a field that pydantic can't validate is an object like any other
     above = map(_parts, cls.__mro__[1:] if isinstance(cls, type) else ())
     return ModelType(

@@ -16,6 +16,7 @@ import typing_extensions
 from pydantic import ValidationError
 
 from flowc.types.column import columns_mismatch
+from flowc.types.forms import turns_into
 from flowc.types.limits import broken
 from flowc.types.model import (
     AnyType,
@@ -36,8 +37,6 @@ from flowc.types.model import (
 )
 from flowc.types.validate import adapter
 
-# Tables in any of these forms turn into each other without loss.
-_TABLES = frozenset(("pandas.core.frame:DataFrame", "pyarrow.lib:Table", "flowc.types.artifacts:Dataset"))
 _WIDER = {"int": ("float",)}
 _TAKES = {
     "list": ("list", "sequence", "collection"),
@@ -132,7 +131,7 @@ def _plain(produced: Type, wanted: Type) -> str | None:
         case (ModelType() | ObjectType(), ObjectType()):
             return _objects(produced, wanted)
         case (ObjectType(), ArtifactType()) | (ArtifactType(), ObjectType()):
-            if _both_tables(produced, wanted):
+            if turns_into(produced, wanted):
                 return None
     return None if produced == wanted else f"{produced} is not a {wanted}"
 
@@ -252,11 +251,9 @@ def _keys(produced: ModelType, wanted: ModelType) -> str | None:
 
 
 def _objects(produced: ModelType | ObjectType, wanted: ObjectType) -> str | None:
-    if isinstance(produced, ObjectType) and _both_tables(produced, wanted):
-        return None
-    is_one = wanted.ref == produced.ref or wanted.ref in produced.bases
-    if not is_one and not (wanted.abstract and _stands_for(produced.ref, wanted.ref)):
-        return f"{produced} is not a {wanted}"
+    if wanted.ref != produced.ref and wanted.ref not in produced.bases:
+        is_abstract = wanted.abstract and _stands_for(produced.ref, wanted.ref)
+        return None if is_abstract or turns_into(produced, wanted) else f"{produced} is not a {wanted}"
     if isinstance(produced, ObjectType):
         if wanted.dtype and produced.dtype and wanted.dtype[0] not in produced.dtype:
             return f"{produced} is not a {wanted}"
@@ -298,16 +295,6 @@ def _artifacts(produced: ArtifactType, wanted: ArtifactType) -> str | None:
     fault, count = found
     more = f" (and {count - 1} more columns)" if count > 1 else ""
     return "column " + fault.replace("{produced}", str(produced)).replace("{wanted}", str(wanted)) + more
-
-
-def _both_tables(produced: Type, wanted: Type) -> bool:
-    return _table_ref(produced) in _TABLES and _table_ref(wanted) in _TABLES
-
-
-def _table_ref(type_: Type) -> str | None:
-    if not isinstance(type_, ArtifactType | ObjectType):
-        return None
-    return next((ref for ref in (type_.ref, *type_.bases) if ref in _TABLES), None)
 
 
 def _first(reasons: Iterable[str | None]) -> str | None:

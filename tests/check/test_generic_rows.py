@@ -83,17 +83,11 @@ def wants_text(values: dict[str, str]) -> None: ...
 
 
 def outputs(made: Pipeline) -> dict[str, str]:
-    walk = solved_outputs(made)
-    while True:
-        try:
-            next(walk)
-        except StopIteration as end:
-            types = {name: type_ for (name, _), type_ in end.value.items()}
-            return {
-                name: f"{type_}: "
-                + ", ".join(str(column) for column in getattr(type_, "columns", None) or ())
-                for name, type_ in types.items()
-            }
+    types = {name: type_ for (name, _), type_ in solved_outputs(made)[0].items()}
+    return {
+        name: f"{type_}: " + ", ".join(str(column) for column in getattr(type_, "columns", None) or ())
+        for name, type_ in types.items()
+    }
 
 
 def test_columns_flow_through_a_chain() -> None:
@@ -157,7 +151,28 @@ def test_what_is_not_known_is_not_refused() -> None:
     def untyped() -> None:
         bill(tidy(add_hour(read_anything())))
 
-    assert check_pipeline(untyped.compile()).diagnostics == ()
+    made = untyped.compile()
+    assert check_pipeline(made).diagnostics == ()
+    notes = [each for each in check_pipeline(made, strict=True).diagnostics if each.code == "FC311"]
+    assert [(note.severity, note.message.partition(", which")[0]) for note in notes] == [
+        (
+            "note",
+            "task 'add_hour', input 'trips' wants the columns of Dataset[Timed]: 'read_anything' makes Dataset",
+        ),
+        (
+            "note",
+            "task 'bill', input 'trips' wants the columns of Dataset[Paid]: 'tidy' makes Dataset[Rename[Drop[Add[Any, "
+            "Hour], Literal['tip']], Literal['fare'], Literal['price']]]",
+        ),
+    ]
+
+
+def test_columns_that_are_known_are_no_note() -> None:
+    @pipeline
+    def typed() -> None:
+        use(add_hour(read()))
+
+    assert check_pipeline(typed.compile(), strict=True).diagnostics == ()
 
 
 def test_a_variable_means_one_type_in_each_call() -> None:

@@ -294,3 +294,13 @@ def test_accepted(produced: Any, wanted: Any) -> None:
 )
 def test_refused_with_the_reason(produced: Any, wanted: Any, reason: str) -> None:
     assert mismatch(describe(produced), describe(wanted)) == reason
+
+
+class Special(pd.DataFrame):  # type: ignore[misc]
+    """A frame that holds more than a table does."""
+
+
+def test_no_table_becomes_a_subclass_of_a_frame() -> None:
+    assert mismatch(describe(Special), describe(Dataset)) is None
+    assert mismatch(describe(pd.DataFrame), describe(Special)) == "DataFrame is not a Special"
+    assert mismatch(describe(Dataset), describe(Special)) == "Dataset is not a Special"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from flowc.store.codecs.codec import is_a
 from flowc.types.artifacts import Dataset
+from flowc.types.forms import form_of, other_form
 from flowc.types.hold import hold_table
 from flowc.types.model import ArtifactType, ObjectType, Type
 from flowc.types.names import ref_of, resolve_ref
@@ -14,24 +14,16 @@ from flowc.types.names import ref_of, resolve_ref
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Form = Literal["frame", "table", "dataset"]
-
-_FORMS: dict[str, Form] = {
-    "pandas.core.frame:DataFrame": "frame",
-    "pandas:DataFrame": "frame",
-    "pyarrow.lib:Table": "table",
-    ref_of(Dataset): "dataset",
-}
 _FILE = "table.arrow"
 # Batches of one size, so that equal tables are equal files however they were put together.
 _BATCH_ROWS = 1 << 20
 
 
-def declared_form(type_: Type) -> Form | None:
+def declared_form(type_: Type) -> str | None:
     """Return the form of table that a type asks for, or None where it asks for none."""
     if not isinstance(type_, ArtifactType | ObjectType):
         return None
-    return next((_FORMS[ref] for ref in (type_.ref, *type_.bases) if ref in _FORMS), None)
+    return form_of((type_.ref, *type_.bases))
 
 
 def in_declared_form(value: Any, type_: Type) -> Any:
@@ -39,30 +31,35 @@ def in_declared_form(value: Any, type_: Type) -> Any:
 
     Raises ComponentError where the table lacks the columns that the type says.
     """
-    wanted, form = declared_form(type_), _form(value)
+    wanted = declared_form(type_)
+    form = wanted and form_of(tuple(map(ref_of, type(value).__mro__)))
     if wanted is None or form is None:
         return value
-    if isinstance(type_, ArtifactType) and type_.columns is not None:
-        hold_table(_table(value), type_.columns, str(type_))
-    if form == wanted:
-        return value
-    if wanted == "frame":
-        return _table(value).to_pandas()
-    return _table(value) if wanted == "table" else resolve_ref(type_.ref)(_table(value))  # type: ignore[union-attr]
+    if isinstance(type_, ArtifactType) and type_.columns:
+        hold_table(_table(value, form), type_.columns, str(type_))
+    return value if form == wanted else _in_form(_table(value, form), wanted, type_)
 
 
-def _form(value: Any) -> Form | None:
-    if isinstance(value, Dataset):
-        return "dataset"
-    if is_a(value, "pyarrow", "Table"):
-        return "table"
-    return "frame" if is_a(value, "pandas", "DataFrame") else None
+def _in_form(table: pa.Table, form: str, type_: Type) -> Any:
+    match form:
+        case "frame":
+            return table.to_pandas()
+        case "table":
+            return table
+        case "dataset" if isinstance(type_, ArtifactType):
+            return resolve_ref(type_.ref)(table)
+    return other_form(form).from_table(table)
 
 
-def _table(value: Any) -> pa.Table:
-    if isinstance(value, Dataset):
-        return value.table
-    return value if is_a(value, "pyarrow", "Table") else Dataset.from_pandas(value).table
+def _table(value: Any, form: str) -> pa.Table:
+    match form:
+        case "dataset":
+            return value.table
+        case "table":
+            return value
+        case "frame":
+            return Dataset.from_pandas(value).table
+    return other_form(form).to_table(value)
 
 
 def write_table(table: pa.Table, folder: Path) -> dict[str, Any]:

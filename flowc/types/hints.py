@@ -1,4 +1,4 @@
-"""The keys of a TypedDict, which has them as annotations only."""
+"""The annotations of classes, which may name what is not defined yet, or ever."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, get_origin
 
 import typing_extensions
+from pydantic import BaseModel, PydanticUndefinedAnnotation
 
 from flowc.errors import UsageError
 
@@ -16,18 +17,30 @@ _REQUIRED: tuple[tuple[Any, bool | None], ...] = (
 )
 
 
+def undefined(cls: Any, name: str | None) -> UsageError:
+    """Return the error for a class with an annotation that names nothing."""
+    hint = "import or define it at the top of the module"
+    return UsageError(f"{cls.__name__} names '{name}', which is not defined", hint=hint)
+
+
+def complete(cls: type[BaseModel]) -> None:
+    """Let pydantic resolve the names in a model's annotations. Raises UsageError for one that is not defined."""
+    try:
+        if cls is not BaseModel:  # which pydantic can't rebuild, and which has no annotations
+            cls.model_rebuild()
+    except PydanticUndefinedAnnotation as error:
+        raise undefined(cls, error.name) from error
+
+
 def keys_of(cls: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Give each key's name, its annotation, and whether it is required.
+    """Give a TypedDict's keys: each one's name, its annotation, and whether it is required.
 
     Raises UsageError where an annotation names something that is not defined.
     """
     try:
         hints = typing_extensions.get_type_hints(cls, include_extras=True)
     except NameError as error:
-        raise UsageError(
-            f"{cls.__name__} names '{error.name}', which is not defined",
-            hint="define it at the top of a module",
-        ) from error
+        raise undefined(cls, error.name) from error
     for name, hint in hints.items():
         required = name in cls.__required_keys__
         while qualifier := next((each for each in _REQUIRED if get_origin(hint) is each[0]), None):
