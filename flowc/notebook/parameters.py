@@ -17,7 +17,7 @@ from flowc.notebook.literals import Literals, NotLiteralError, annotation_of_val
 from flowc.notebook.model import Notebook, diagnose
 from flowc.types.describe import describe
 from flowc.types.model import EnumType, ListType, LiteralType, Type, UnionType
-from flowc.types.validate import is_value, to_json, validated
+from flowc.types.validate import is_value, to_json, unwidened, validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _Reader:
         held = validated(type_, value)
         if not isinstance(held, pathlib.PurePath) and held != value:
             raise UsageError(f"{value!r} is not a {type_}")
-        return to_json(type_, held)
+        return unwidened(to_json(type_, held), value)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from flowc.plan.model import Plan, PlannedInput, PlannedTask
 from flowc.runner import CodeBase, Literal, Reference
 from flowc.types.model import AnyType
 from flowc.types.paths import anchored
-from flowc.types.validate import to_json, validated, validated_json
+from flowc.types.validate import to_json, unwidened, validated, validated_json
 
 
 def make_plan(checked: CheckedPipeline, arguments: Mapping[str, Any], root: Path) -> Plan:
@@ -64,7 +64,8 @@ def _bound(pipeline: Pipeline, arguments: Mapping[str, Any], root: Path) -> dict
             hint = did_you_mean(name, known) or "its parameters are: " + (", ".join(known) or "none")
             raise UsageError(f"pipeline '{pipeline.name}' has no parameter '{name}'", hint=hint)
     _refuse_missing([p for p in pipeline.parameters if p.required and p.name not in arguments])
-    return {name: _argument(parameter, arguments, root) for name, parameter in known.items()}
+    own_value = _own_value if pipeline.cells else _typed_default
+    return {name: _argument(parameter, arguments, own_value, root) for name, parameter in known.items()}
 
 
 def _refuse_missing(missing: list[Parameter]) -> None:
@@ -80,11 +81,17 @@ def _refuse_missing(missing: list[Parameter]) -> None:
         )
 
 
-def _argument(parameter: Parameter, arguments: Mapping[str, Any], root: Path) -> Any:
+def _typed_default(parameter: Parameter) -> Any:
+    return validated_json(parameter.type, parameter.default)
+
+
+def _argument(
+    parameter: Parameter, arguments: Mapping[str, Any], own_value: Callable[[Parameter], Any], root: Path
+) -> Any:
     try:
         if parameter.name in arguments:
             return validated(parameter.type, arguments[parameter.name])
-        value = validated_json(parameter.type, parameter.default)
+        value = own_value(parameter)
     except UsageError as error:
         raise UsageError(f"parameter '{parameter.name}': {error.message}", hint=error.hint) from error
     return anchored(parameter.type, value, _folder(parameter, root))
@@ -93,7 +100,11 @@ def _argument(parameter: Parameter, arguments: Mapping[str, Any], root: Path) ->
 def _written(pipeline: Pipeline, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return a notebook's own values as they stand there: its steps run in its folder, as its kernel does."""
     own = [p for p in pipeline.parameters if p.name not in arguments] if pipeline.cells else []
-    return {parameter.name: validated_json(parameter.type, parameter.default) for parameter in own}
+    return {parameter.name: _own_value(parameter) for parameter in own}
+
+
+def _own_value(parameter: Parameter) -> Any:
+    return unwidened(validated_json(parameter.type, parameter.default), parameter.default)
 
 
 def _folder(thing: Parameter | Task, root: Path) -> Path:
@@ -120,8 +131,7 @@ def _resolved(
             return Reference(ref)
         case FromParameter(parameter=name):
             # A parameter may be narrower than the port (int into float): the port's type has the last word.
-            as_written = _held(port, written[name]) if name in written else None
-            return Literal(_held(port, values[name]), as_written)
+            return Literal(_held(port, values[name]), written.get(name))
         case Constant(value=value):
             return Literal(anchored(port.type, validated_json(port.type, value), folder))
 

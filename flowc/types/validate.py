@@ -253,6 +253,18 @@ def validated_json(type_: Type, value: Any) -> Any:
         raise UsageError(f"expected {type_}: {_reasons(error)}") from error
 
 
+def unwidened(value: Any, written: Any) -> Any:
+    """Return a value with the whole numbers that stand where a float may: `rate: float = 1` is 1 in a kernel."""
+    match value, written:
+        case float(), int():
+            return written
+        case (list() | tuple(), list() | tuple()) if len(value) == len(written):
+            return type(value)(map(unwidened, value, written))
+        case dict(), dict():
+            return {key: unwidened(each, written.get(key)) for key, each in value.items()}
+    return value
+
+
 def validated_text(type_: Type, text: str) -> Any:
     """Return the Python value that a text from a command line or a form stands for.
 

@@ -50,3 +50,16 @@ def test_a_path_that_is_given_is_where_it_was_given(run_cells: Execute, tmp_path
     cells = [["parameters", "from pathlib import Path\nfile = Path('a.txt')"], ["step:a", "print(file)"]]
     executed = run_cells(cells, "--file", "b.txt")
     assert executed.text(2) == f"{tmp_path / 'b.txt'}\n"
+
+
+def test_a_whole_number_where_a_float_may_stand_is_as_it_is_written(run_cells: Execute) -> None:
+    cells = [
+        ["parameters", "rate: float = 1\nrates: list[float] = [1, 2.5]\nlimits: dict[str, float] = {'a': 3}"],
+        ["step:a", "print(rate, rates, limits)"],
+    ]
+    assert run_cells(cells).text(1) == "1 [1, 2.5] {'a': 3}\n"
+
+
+def test_a_whole_number_that_is_given_for_a_float_is_one(run_cells: Execute) -> None:
+    cells = [["parameters", "rate: float = 1"], ["step:a", "print(rate)"]]
+    assert run_cells(cells, "--rate", "2").text(2) == "2.0\n"
