@@ -187,8 +187,8 @@ def _plain(value: Any) -> Any:
 def _by_name(type_: Type) -> Type:
     """Return the type with enums of the notebook as their members' names: the driver can't import the notebook."""
     match type_:
-        case EnumType(members=members):
-            return LiteralType(values=tuple(members))
+        case EnumType():
+            return LiteralType(values=type_.allowed())
         case UnionType(options=options):
             return UnionType(options=tuple(map(_by_name, options)))
         case ListType(item=item):

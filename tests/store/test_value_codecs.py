@@ -8,9 +8,11 @@ import enum
 import math
 import os
 import threading
+import uuid
 import zoneinfo
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -47,6 +49,17 @@ class Settings(BaseModel):
     rate: float = 0.1
     where: Path
     colour: Colour
+
+
+T = TypeVar("T")
+
+
+class Box(BaseModel, Generic[T]):
+    x: T
+
+
+class Folders(TypedDict):
+    where: Path
 
 
 class SpecialSettings(Settings):
@@ -120,6 +133,11 @@ def test_plain_json_comes_back_and_equal_values_have_equal_digests(store: Artifa
         (tuple[int, ...], (1, 2)),
         (tuple[int, str], (1, "a")),
         (set[str], {"a", "b", "c"}),
+        (Decimal, Decimal("1.50")),
+        (uuid.UUID, uuid.UUID(int=7)),
+        (Literal[b"\xff"], b"\xff"),
+        (Box[int], Box[int](x=1)),
+        (Folders, {"where": Path("a")}),
         (frozenset[int], frozenset((1, 2))),
         (dict[int, Path], {1: Path("a/b")}),
         (Path, Path("/x/y.csv")),

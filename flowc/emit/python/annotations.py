@@ -20,6 +20,14 @@ from flowc.types.model import (
 from flowc.types.validate import validated_json
 
 _PLAIN = {"none": "None", "bool": "bool", "int": "int", "float": "float", "str": "str", "bytes": "bytes"}
+_MEMBERS = {
+    "path": ("pathlib", "Path"),
+    "decimal": ("decimal", "Decimal"),
+    "uuid": ("uuid", "UUID"),
+    "secret": ("pydantic", "SecretStr"),
+    "secret_bytes": ("pydantic", "SecretBytes"),
+}
+_ABSTRACT = {"sequence": "Sequence", "collection": "Iterable"}
 _TIMES = ("date", "datetime", "time", "timedelta")
 
 
@@ -41,6 +49,8 @@ class Annotations:
                 return f"{literal}[{', '.join(map(literal_text, values))}]"
             case ListType(container="tuple", item=item):
                 return f"tuple[{self.type(item)}, ...]"
+            case ListType(container="sequence" | "collection" as container, item=item):
+                return f"{self._imports.member('collections.abc', _ABSTRACT[container])}[{self.type(item)}]"
             case ListType(container=container, item=AnyType()):
                 return container
             case ListType(container=container, item=item):
@@ -60,10 +70,8 @@ class Annotations:
             plain = _PLAIN[type_.name]
         elif type_.name in _TIMES:
             plain = self._time_class(type_.name)
-        elif type_.name == "path":
-            plain = self._imports.member("pathlib", "Path")
         else:
-            plain = self._imports.member("pydantic", "SecretStr")
+            plain = self._imports.member(*_MEMBERS[type_.name])
         limits = ", ".join(f"{name}={literal_text(value)}" for name, value in type_.constraints().items())
         if not limits:
             return plain

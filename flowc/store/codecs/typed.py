@@ -51,8 +51,12 @@ def _value(document: bytes) -> Any:
 def _by_name(type_: Type) -> Type:
     """Leave out the schemas of classes: they are found by name."""
     match type_:
-        case ModelType():
-            return ModelType(ref=type_.ref, json_schema={})
+        case ModelType(args=args, fields=fields):
+            named: dict[str, Any] = {"args": tuple(map(_by_name, args)), "json_schema": {}}
+            if fields is not None:
+                kept = (field.model_copy(update={"type": _by_name(field.type)}) for field in fields)
+                named["fields"] = tuple(kept)
+            return type_.model_copy(update=named)
         case ListType(item=item):
             return type_.model_copy(update={"item": _by_name(item)})
         case TupleType(items=items):
