@@ -161,6 +161,8 @@ class _Step:
                     self._enter(port, inputs[port], watchman)
                 await self._run_cell(cell, part)
                 await asyncio.sleep(0)  # between cells, tasks that they began have their turn
+                for port in [port for port, cell in enters.items() if cell == index not in self._code.cells]:
+                    watchman.settle(port)
                 self._leave(index, watchman)
                 watchman.check(index)
 

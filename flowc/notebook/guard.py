@@ -9,6 +9,7 @@ what the step goes on with, where somebody reads the copy later still.
 from __future__ import annotations
 
 import ast
+import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,10 +49,18 @@ class Watchman:
         self._inputs = inputs
         self._copies: dict[str, Callable[[], Any]] = {}
         self._held: dict[tuple[str, str, bool], Any] = {}
+        self._settled: dict[tuple[str, str], bytes] = {}
 
     def note(self, port: str, name: str, value: Any) -> None:
         """Note the object that came in, where it is guarded and can be changed."""
         self._note((port, name, False), value)
+
+    def settle(self, port: str) -> None:
+        """Take what came in by a port as it is now: the parameters cell, which all steps repeat, may compute on with
+        what it assigned."""
+        for (noted, name, left), value in self._held.items():
+            if noted == port and not left:
+                self._settled[noted, name] = pickle.dumps(value)
 
     def note_left(self, port: str, name: str, value: Any, copy: Callable[[], Any]) -> None:
         """Note the object of which a copy left by a port, where it is guarded; `copy` makes it again."""
@@ -69,9 +78,7 @@ class Watchman:
                 self._hold(guard)
 
     def _hold(self, guard: Guard) -> None:
-        before = self._copies[guard.port]() if guard.left else self._inputs[guard.port]
-        if isinstance(before, Bundle):
-            before = before.values[guard.name]
+        before = self._before(guard)
         try:
             found = first_difference(before, self._held[_key(guard)])
         except NotComparableError:
@@ -84,6 +91,12 @@ class Watchman:
             f" as it was before: {guard.name}{found.place} was {found.one} and is {found.other}",
             hint=f"tag the cell that changes it 'defines:{guard.name}', or work on a copy of it",
         )
+
+    def _before(self, guard: Guard) -> Any:
+        if (settled := self._settled.get((guard.port, guard.name))) is not None and not guard.left:
+            return pickle.loads(settled)  # noqa: S301  # our own bytes
+        before = self._copies[guard.port]() if guard.left else self._inputs[guard.port]
+        return before.values[guard.name] if isinstance(before, Bundle) else before
 
 
 def _key(guard: Guard) -> tuple[str, str, bool]:

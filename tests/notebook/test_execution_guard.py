@@ -97,3 +97,22 @@ def test_guards_end_where_the_step_is_known_to_change_it(tmp_path: Path) -> None
         "c": (Guard(2, "x", "x", ("b",)),),
         "d": (),
     }
+
+
+def test_what_the_parameters_cell_computes_on_is_no_change(run_cells: Execute) -> None:
+    cells = [
+        ["parameters", "names = ['a']\nnames += ['b']"],
+        ["step:a", "print(names)"],
+        ["step:b", "print(len(names))"],
+    ]
+    executed = run_cells(cells)
+    assert executed.code == 0, executed.said
+    assert (executed.text(1), executed.text(2)) == ("['a', 'b']\n", "2\n")
+
+
+def test_a_step_that_changes_what_the_parameters_cell_computed_on_is_found(run_cells: Execute) -> None:
+    marked = "marked = ['mark', 'x']\nmarked += ['y']"
+    changes = CHANGES.replace("[1]['k']", "").replace("== 2", "== 3")
+    executed = run_cells([["parameters", marked], ["step:b", changes], ["step:c", READS]])
+    assert executed.code == 1
+    assert "marked was length 3" in executed.said
