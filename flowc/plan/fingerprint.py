@@ -99,6 +99,10 @@ class Fingerprints:
         self._recipes: dict[str, str] = {}
         self._own: dict[str, dict[str, Any]] = {}
 
+    def code_digest(self, planned: PlannedTask) -> str:
+        """Return the digest of the code that a task reaches."""
+        return self._codes.of(planned.component).record.digest
+
     def recipe(self, planned: PlannedTask) -> str:
         """Return a task's recipe; those of the tasks above must have been asked for before.
 

@@ -28,6 +28,7 @@ class Past(Protocol):
     def file_digests(self) -> FileDigests: ...
     def past(self, fingerprints: Collection[str], recipes: Collection[str]) -> list[PastExecution]: ...
     def past_of_run(self, run: str) -> list[PastExecution]: ...
+    def known_codes(self, digests: Collection[str]) -> set[str]: ...
     def has(self, stored: Stored) -> bool: ...
 
 
@@ -93,6 +94,7 @@ class Reuser:
     fingerprints: Fingerprints = field(init=False)
     _found: dict[str, list[PastExecution]] = field(init=False, default_factory=lambda: defaultdict(list))
     _asked: set[str] = field(init=False, default_factory=set)
+    _known_codes: set[str] = field(init=False, default_factory=set)
     _resumed: dict[str, list[PastExecution]] = field(init=False, default_factory=lambda: defaultdict(list))
     _forced: frozenset[str] = field(init=False, default=frozenset())
     _left_out: frozenset[str] = field(init=False, default=frozenset())
@@ -110,14 +112,14 @@ class Reuser:
             bases = {
                 name: self._basis_or_reason(task, self._stored(decisions)) for name, task in known.items()
             }
-            self._look_up({basis.fingerprint for basis in bases.values() if isinstance(basis, Basis)})
+            self._look_up([basis for basis in bases.values() if isinstance(basis, Basis)])
             for task in wave:
                 decisions[task.name] = self._decision(task, bases.get(task.name), decisions)
         return {task.name: decisions[task.name] for task in self.plan.tasks}
 
     def reconsider(self, task: PlannedTask, basis: Basis) -> Reuse | Run:
         """Decide on a task whose inputs were made just now."""
-        self._look_up({basis.fingerprint})
+        self._look_up([basis])
         return self._chosen(task, basis)
 
     def basis_of(self, name: str, decisions: Mapping[str, Decision]) -> Basis:
@@ -191,6 +193,9 @@ class Reuser:
     def _look_up_recipes(self) -> None:
         if self.wish.again:
             return
+        self._known_codes = self.past.known_codes(
+            {self.fingerprints.code_digest(task) for task in self.plan.tasks}
+        )
         recipes = set()
         for task in self.plan.tasks:
             try:
@@ -201,7 +206,9 @@ class Reuser:
         if self.wish.resume is not None:
             self._take(self.past.past_of_run(self.wish.resume), self._resumed)
 
-    def _look_up(self, fingerprints: set[str]) -> None:
+    def _look_up(self, bases: Iterable[Basis]) -> None:
+        # Of code that has never run there is nothing to find.
+        fingerprints = {basis.fingerprint for basis in bases if basis.code.digest in self._known_codes}
         new = {each for each in fingerprints - self._asked if not self._found.get(each)}
         self._asked |= fingerprints
         if new and not self.wish.again:

@@ -64,6 +64,7 @@ class RunIndex:
     tasks: dict[str, int] = field(default_factory=dict)
     executions: dict[tuple[str, int], int] = field(default_factory=dict)
     outputs: dict[tuple[str, str], int] = field(default_factory=dict)
+    codes: set[str] = field(default_factory=set)  # those that are in the table for certain
 
 
 def load_index(connection: Connection, name: str) -> RunIndex:
@@ -149,7 +150,12 @@ class _Writing:
             self._index_of(run).executions[task, attempt] = id_
 
     def _add_code(self) -> None:
-        new = {c.basis.code.digest: c.basis.code for c in self._of(TaskEnded) if c.basis is not None}
+        new = {}
+        for change in self._of(TaskEnded):
+            codes = self._index_of(change.run).codes
+            if change.basis is not None and change.basis.code.digest not in codes:
+                codes.add(change.basis.code.digest)
+                new[change.basis.code.digest] = change.basis.code
         if not new:
             return
         code = tables.code

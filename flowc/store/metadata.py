@@ -28,7 +28,7 @@ from flowc.store.records import (
     StateChange,
     TaskRecord,
 )
-from flowc.store.reuse import bases_before, basis_in_run, find_past, find_past_of_run
+from flowc.store.reuse import bases_before, basis_in_run, find_past, find_past_of_run, known_codes
 from flowc.store.runs import insert_run
 from flowc.store.seen import Key, Seen, outputs_made, outputs_seen
 from flowc.store.stored import Stored
@@ -114,6 +114,11 @@ class Store:
         """Return the executions that ended well and have one of these fingerprints or recipes, the newest first."""
         with self._database.reading() as connection:
             return find_past(connection, fingerprints, recipes)
+
+    def known_codes(self, digests: Collection[str]) -> set[str]:
+        """Return which of these digests of code some execution has stood on."""
+        with self._database.reading() as connection:
+            return known_codes(connection, digests)
 
     def past_of_run(self, run: str) -> list[PastExecution]:
         """Return the executions whose results a run has: its own that ended well, and those it took over."""

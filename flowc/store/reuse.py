@@ -31,6 +31,15 @@ def find_past(
     return _past(connection, sorted(rows.values(), key=lambda row: -row.id))
 
 
+def known_codes(connection: Connection, digests: Collection[str]) -> set[str]:
+    """Return which of these digests of code some execution has stood on."""
+    digest = tables.code.c.digest
+    found: set[str] = set()
+    for some in _chunks(sorted(digests)):
+        found.update(connection.scalars(select(digest).where(digest.in_(some))))
+    return found
+
+
 def find_past_of_run(connection: Connection, run: str) -> list[PastExecution]:
     """Return the executions that ended well in a run, those included whose results it took over itself."""
     execution, later = tables.execution, tables.execution.alias()
