@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,19 @@ class ArtifactStore:
     def load(self, stored: Stored, type_: Type) -> Any:
         """Return a stored value in the form that its reader declared; files are verified once by each store object.
 
-        Raises StoreError where the artifact is missing or damaged, CodecError where it can't be read.
+        Raises StoreError where the artifact is missing or damaged, CodecError where it can't be read. One that is
+        damaged is put away: the next run does not find it, and makes it anew.
         """
         codec = self._codecs.named(stored.codec)
         if stored.inline is not None or stored.digest not in self._intact:
-            self.verify(stored)
+            self._verify_or_put_away(stored)
         content = Content(type_, stored.python_type, self.path(stored.digest), stored.inline)
-        with self._explained(f"can't load a {short_name(stored.python_type)}"):
-            return as_declared(codec.read(content), type_)
+        try:
+            with self._explained(f"can't load a {short_name(stored.python_type)}"):
+                return as_declared(codec.read(content), type_)
+        except (CodecError, StoreError):
+            self._verify_or_put_away(stored)  # it may have been damaged since we looked
+            raise
 
     def path(self, digest: str) -> Path:
         """Return the folder of an artifact's files, there or not."""
@@ -116,10 +121,30 @@ class ArtifactStore:
             try:
                 self.verify(stored)
             except StoreError:
-                # What is there is damaged. It is moved away as a whole: others may still have it open.
-                final.rename(finished.with_name("damaged"))
+                self._put_away(stored)
                 place(finished, final)
         self._intact.add(stored.digest)
+
+    def _verify_or_put_away(self, stored: Stored) -> None:
+        try:
+            self.verify(stored)
+        except StoreError:
+            self._intact.discard(stored.digest)
+            if stored.inline is None:
+                self._put_away(stored)
+            raise
+
+    def _put_away(self, damaged: Stored) -> None:
+        """Move an artifact away as a whole: others may still have it open. It goes when this process is gone."""
+        folder = self._temporary()
+        folder.mkdir(parents=True)
+        with suppress(OSError):  # it may be gone, or another process quicker
+            self.path(damaged.digest).rename(folder / "damaged")
+
+    def _temporary(self) -> Path:
+        """Return a folder for this process alone, not made yet."""
+        owner = Owner.current()
+        return self.root / _TEMPORARY / f"{owner.host}~{owner.pid}~{owner.started}~{uuid.uuid4().hex}"
 
     @contextmanager
     def _draft(self, value: Any, type_: Type) -> Iterator[Draft]:
@@ -127,9 +152,7 @@ class ArtifactStore:
         temporary: list[Path] = []
 
         def make_folder() -> Path:
-            owner = Owner.current()
-            name = f"{owner.host}~{owner.pid}~{owner.started}~{uuid.uuid4().hex}"
-            temporary.append(self.root / _TEMPORARY / name)
+            temporary.append(self._temporary())
             folder = temporary[0] / "content"
             folder.mkdir(parents=True)
             return folder

@@ -217,6 +217,25 @@ def test_results_that_are_gone_are_made_again(project: Project) -> None:
     assert project.ran() == ["total"]
 
 
+def test_a_damaged_result_fails_what_reads_it_once_and_is_made_again(project: Project) -> None:
+    project.edit("job.py", "return [double(number)", "return [10**3000] + [double(number)")
+    result = project.result()
+    with project.store() as store:
+        folder = store.artifact_store.path(result.tasks["clean"].outputs["output"].digest)
+    (file,) = folder.iterdir()
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:-1])
+    project.edit("tools/text.py", "'!'", "'?'")
+    failed = project.result()
+    assert {name: each.state for name, each in failed.tasks.items()} == {
+        "load": "CACHED",
+        "clean": "CACHED",
+        "total": "FAILED",
+    }
+    assert "damaged" in failed.tasks["total"].error.message
+    assert project.ran() == ["clean", "total"]
+
+
 def test_a_task_that_writes_to_a_path_of_its_own_is_not_run_for_it_again(project: Project) -> None:
     project.write(
         "job.py",
