@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowc.check import CheckedPipeline, check_pipeline
-from flowc.check.compiled import in_file
+from flowc.check.compiled import in_file, unfound_code
 from flowc.check.edges import edge_notes
 from flowc.check.settle import CheckOptions, settle
 from flowc.check.sources import Sources
@@ -278,7 +278,7 @@ def _import_code(compiled: Compiled) -> None:
     """Import the pipeline's modules, since classes of its parameters may be theirs; Python targets have it done.
 
     Raises NotFoundError where compiled IR is not in the project that it was made in, CompileError where an import
-    fails.
+    fails or a compiled pipeline names code that is not there.
     """
     pipeline, root = compiled.pipeline, compiled.root
     # A notebook's cells are in the IR, but they run in its folder.
@@ -294,6 +294,10 @@ def _import_code(compiled: Compiled) -> None:
     except Exception as error:
         message = f"importing the pipeline's modules failed: {type(error).__name__}: {error}"
         raise CompileError([Diagnostic(code="FC031", message=message, source=pipeline.source)]) from error
+    if isinstance(compiled.target, IrFile):
+        here = in_file(pipeline, relative_to_root(compiled.target.path, root))
+        if problems := [here.with_origin(each) for each in unfound_code(here.pipeline)]:
+            raise CompileError(settle(problems, DEFAULTS, Sources(root)))
 
 
 def _root_of_code(pipeline: Pipeline, ir: Path) -> Path:

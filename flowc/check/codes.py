@@ -39,6 +39,12 @@ class CodePage(Frozen):
     strict: bool = False
 
     @property
+    def hint(self) -> str:
+        """What to do, as a hint beside a diagnostic that has none of its own."""
+        text = " ".join(self.fix.split()).removesuffix(".")
+        return text[:1].lower() + text[1:]
+
+    @property
     def only_error(self) -> bool:
         """Whether nothing of this code leaves a run possible, so that it can't be lowered or ignored."""
         return {self.severity, *self.also} == {"error"}

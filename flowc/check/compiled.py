@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from flowc.check.json_places import keys_of
 from flowc.diagnostics import Diagnostic, Related, Source
-from flowc.ir import Component, Parameter, Pipeline, Port, Task
+from flowc.errors import NotFoundError
+from flowc.ir import Component, Parameter, Pipeline, Port, PythonCode, Task
+from flowc.python.load import load_code
 
 _Placed = TypeVar("_Placed", Component, Parameter, Port, Task)
 
@@ -32,6 +34,19 @@ class InFile:
             return diagnostic
         related = (*diagnostic.related, Related(message="compiled from here", source=origin))
         return diagnostic.model_copy(update={"related": related})
+
+
+def unfound_code(pipeline: Pipeline) -> Iterator[Diagnostic]:
+    """Find components whose functions are not in the modules that they name, which have been imported."""
+    for name, component in pipeline.components.items():
+        if not isinstance(component.code, PythonCode):
+            continue
+        try:
+            load_code(component.code)
+        except NotFoundError as error:
+            place = component.source.within("code") if component.source else None
+            message = f"component '{name}': {error.message}"
+            yield Diagnostic(code="FC111", message=message, source=place, hint=error.hint)
 
 
 def in_file(pipeline: Pipeline, file: str) -> InFile:

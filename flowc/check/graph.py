@@ -8,13 +8,15 @@ from typing import Protocol
 
 from flowc.diagnostics import Diagnostic, Related, Source
 from flowc.errors import did_you_mean
-from flowc.ir import FromParameter, FromTask, Pipeline, Task
+from flowc.ir import FromParameter, FromTask, Pipeline, PythonCode, Task
 
 
 def check_graph(pipeline: Pipeline) -> Iterator[Diagnostic]:
     """Find names that are missing or taken twice, and tasks that wait for each other."""
     yield from _twice("task", pipeline.tasks)
     yield from _twice("parameter", pipeline.parameters)
+    yield from _component_faults(pipeline)
+    yield from _outputs_twice(pipeline)
     known = {task.name: task for task in pipeline.tasks}
     parameters = {parameter.name for parameter in pipeline.parameters}
     for task in pipeline.tasks:
@@ -47,13 +49,35 @@ class _Named(Protocol):
     def source(self) -> Source | None: ...
 
 
-def _twice(what: str, things: Iterable[_Named]) -> Iterator[Diagnostic]:
+def _component_faults(pipeline: Pipeline) -> Iterator[Diagnostic]:
+    for name, component in pipeline.components.items():
+        yield from _twice("input", component.inputs, f" in component '{name}'")
+        yield from _twice("output", component.outputs, f" in component '{name}'")
+        if component.name != name:
+            message = f"the component '{name}' calls itself '{component.name}'"
+            hint = "give it one name, which its tasks use"
+            yield Diagnostic(code="FC108", message=message, source=component.source, hint=hint)
+        if isinstance(component.code, PythonCode) and "<" in component.code.qualname:
+            message = f"component '{name}' is made by a function that can't be found by name"
+            hint = "define it with 'def' at the top of a module, so that workers can import it"
+            yield Diagnostic(code="FC111", message=message, source=component.source, hint=hint)
+
+
+def _outputs_twice(pipeline: Pipeline) -> Iterator[Diagnostic]:
+    names = [output.name for output in pipeline.outputs]
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            source = pipeline.source.within("outputs", position) if pipeline.source else None
+            yield Diagnostic(code="FC104", message=f"two outputs are named '{name}'", source=source)
+
+
+def _twice(what: str, things: Iterable[_Named], where: str = "") -> Iterator[Diagnostic]:
     first: dict[str, _Named] = {}
     for thing in things:
         other = first.setdefault(thing.name, thing)
         if other is not thing:
             related = (Related(message="the first one", source=other.source),) if other.source else ()
-            message = f"two {what}s are named '{thing.name}'"
+            message = f"two {what}s are named '{thing.name}'{where}"
             yield Diagnostic(code="FC104", message=message, source=thing.source, related=related)
 
 

@@ -21,6 +21,7 @@ from flowc.ir import (
 )
 from flowc.types.flow import mismatch
 from flowc.types.model import AnyType, ScalarType, Type
+from flowc.types.remedy import flow_remedy, value_remedy
 from flowc.types.solve import bind, has_variables, solved
 from flowc.types.validate import takes_functions, takes_values, validated_json
 
@@ -106,7 +107,8 @@ def _inputs(
                 hint = "pass it in the call, or give it a default"
                 yield _at(task, port, "FC103", message, hint)
         elif reason := _refusal(binding, port.type, produced, parameters):
-            yield _at(task, port, "FC301", f"{what} takes {port.type}: {reason}")
+            hint = _remedy(binding, port.type, produced, parameters)
+            yield _at(task, port, "FC301", f"{what} takes {port.type}: {reason}", hint)
 
 
 def _refusal(
@@ -129,6 +131,18 @@ def _refusal(
             return None if takes else f"the function {ref} is not one"
         case Constant(value=value):
             return _value_fault(wanted, value)
+
+
+def _remedy(binding: Binding, wanted: Type, produced: Produced, parameters: Mapping[str, Parameter]) -> str:
+    match binding:
+        case FromTask(task=task, output=output):
+            return flow_remedy(produced[task, output], wanted)
+        case FromParameter(parameter=name):
+            return flow_remedy(parameters[name].type, wanted)
+        case FunctionRef():
+            return value_remedy(wanted, None)
+        case Constant(value=value):
+            return value_remedy(wanted, value)
 
 
 def _value_fault(type_: Type, value: object) -> str | None:
@@ -157,7 +171,8 @@ def _default(parameter: Parameter) -> Iterator[Diagnostic]:
     if reason := _value_fault(parameter.type, parameter.default):
         message = f"the default of parameter '{parameter.name}' is not of its type: {reason}"
         source = parameter.source.within("default") if parameter.source else None
-        yield Diagnostic(code="FC302", message=message, source=source)
+        hint = f"give a default of type {parameter.type}, or mend the parameter's type"
+        yield Diagnostic(code="FC302", message=message, source=source, hint=hint)
 
 
 def _at(task: Task, port: Port, code: str, message: str, hint: str | None = None) -> Diagnostic:

@@ -1,5 +1,5 @@
 """From what was found to what is said: each thing once, without what is ignored, as severe as the project wants it,
-sorted by place."""
+with a hint, sorted by place."""
 
 from __future__ import annotations
 
@@ -43,7 +43,14 @@ def settle(
     ignores = [ignore for file in sorted(files) for ignore in read_ignores(sources, file)]
     checked = _checked(pipeline, options, sources)
     settled = (_leveled(each, options) for each in without_ignored(once, ignores, checked))
-    return tuple(sorted((each for each in settled if each is not None), key=_order))
+    return tuple(sorted((_hinted(each) for each in settled if each is not None), key=_order))
+
+
+def _hinted(diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic that says what to do: by its own hint, else as its code's page has it."""
+    if diagnostic.hint is not None:
+        return diagnostic
+    return diagnostic.model_copy(update={"hint": code_pages()[diagnostic.code].hint})
 
 
 def _leveled(diagnostic: Diagnostic, options: CheckOptions) -> Diagnostic | None:

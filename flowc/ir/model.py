@@ -23,10 +23,10 @@ Role = Literal["ingest", "validate", "transform", "train", "evaluate", "serve"]
 class Resources(Frozen):
     """What a task holds while it runs. Memory in bytes; `processes` above 1 asks for a gang."""
 
-    cpus: float = 1
-    memory: int | None = None
-    gpus: int = 0
-    processes: int = 1
+    cpus: float = Field(default=1, ge=0, allow_inf_nan=False)
+    memory: int | None = Field(default=None, gt=0)
+    gpus: int = Field(default=0, ge=0)
+    processes: int = Field(default=1, ge=1)
 
 
 class Policy(Frozen):
@@ -36,10 +36,10 @@ class Policy(Frozen):
     `cache_version` is part of what a task's results stand on.
     """
 
-    retries: int = 0
-    timeout: float | None = None
+    retries: int = Field(default=0, ge=0)
+    timeout: float | None = Field(default=None, gt=0)
     cache: bool = True
-    cache_for: float | None = None
+    cache_for: float | None = Field(default=None, gt=0)
     cache_version: str = ""
 
 

@@ -108,7 +108,8 @@ class _Reporter:
                         "FC205", f"what 'from {detail} import *' defines can't be seen", place, hint
                     )
                 elif event == "waits":
-                    hint = "make it a parameter"
+                    asks = detail is not None and detail.rpartition(".")[2] == "input"
+                    hint = "make it a parameter" if asks else "take it away"
                     yield self._say(
                         "FC210", f"'{detail}' waits for a person, and a step has none", place, hint
                     )

@@ -169,7 +169,9 @@ def _with_word(tagged: Tagged, word: str) -> Tagged:
     if not colon:
         return _with_bare(tagged, word)
     if key in ("step", "block"):
-        return _with_part(tagged, "step", _name(value)) if value else tagged
+        if key == "block" and not value:  # Kale writes it where a cell has no step
+            return tagged
+        return _with_part(tagged, "step", _name(value))
     if key in ROLES:
         role = next(role for role in ROLES if role == key)
         return _with_role(_with_part(tagged, "step", _name(value)), role)

@@ -88,7 +88,7 @@ def _import_failed(error: BaseException, root: Path) -> Diagnostic:
     own = [frame for frame in frames if is_own_file(Path(frame.filename), root)]
     source = Source(file=relative_to_root(Path(own[-1].filename), root), line=own[-1].lineno) if own else None
     text = "".join(traceback.format_exception_only(error)).strip()
-    hint = None
+    hint = "do the work inside a component, where it runs when the pipeline does, or mend what fails"
     if isinstance(error, ModuleNotFoundError):
         hint = f"install '{error.name}', or run flowc in the environment that has it"
     return Diagnostic(code="FC031", message=f"importing the file failed: {text}", source=source, hint=hint)

@@ -12,7 +12,7 @@ from flowc.errors import CompileError, UsageError
 from flowc.ir import Component, Policy, PythonCode, Resources
 from flowc.python.options import ComponentOptions, TaskOptions, policy_from, refuse_unknown, resources_from
 from flowc.python.places import caller, definition
-from flowc.python.signature import input_ports, output_ports
+from flowc.python.signature import input_ports, output_ports, refuse_deferred
 from flowc.python.tracing import current_trace
 from flowc.types.names import ref_of
 
@@ -37,6 +37,7 @@ class ComponentFunction(Generic[P, R]):
     @functools.cached_property
     def spec(self) -> Component:
         """The component as the IR has it. Raises CompileError where the signature can't be one."""
+        refuse_deferred(self.function)
         module, _, qualname = ref_of(self.function).partition(":")
         return Component(
             name=self.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any, TypedDict, get_args
@@ -20,6 +21,7 @@ _MEMORY = {
     "gi": 2**30,
     "ti": 2**40,
 }
+_NAME = re.compile(r"\w(?:[\w .:-]*\w)?")
 _TIME = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -66,7 +68,9 @@ def refuse_unknown(options: TaskOptions, known: Iterable[str]) -> None:
         kinds = _KINDS.get(key)
         if kinds and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
             names = " or ".join(kind.__name__ for kind in kinds)
-            raise UsageError(f"{key}={value!r} is not of type {names}")
+            raise UsageError(f"{key}={value!r} is not of type {names}", hint=f"give {key} as {names}")
+        if key == "name" and not _NAME.fullmatch(str(value)):
+            raise UsageError(f"name={value!r} is no name", hint="write a word or several, without '/'")
         if key == "role" and value not in get_args(Role):
             hint = did_you_mean(str(value), get_args(Role)) or f"the roles are: {', '.join(get_args(Role))}"
             raise UsageError(f"there is no role {value!r}", hint=hint)
@@ -102,8 +106,9 @@ def cache_from(said: bool | float | str) -> dict[str, Any]:
 
 
 def _refuse_below(name: str, value: float | None, least: int) -> None:
-    if value is not None and value < least:
-        raise UsageError(f"{name}={value} makes no sense: it is at least {least}")
+    if value is not None and not least <= value < math.inf:
+        bound = f"at least {least}" if math.isfinite(value) else "a number that is finite"
+        raise UsageError(f"{name}={value} makes no sense: it is {bound}", hint=f"give at least {least}")
 
 
 def bytes_from(text: int | str) -> int:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import functools
 import inspect
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from flowc.diagnostics import Diagnostic, Source
-from flowc.errors import CompileError, UsageError
+from flowc.errors import CompileError, FlowcError, UsageError, did_you_mean
 from flowc.ir import FromTask, Output, Parameter, Pipeline, Port
 from flowc.project import find_root
 from flowc.python.futures import Future, Futures, parameter_future
-from flowc.python.modules import project_modules
-from flowc.python.places import caller, definition, returned
-from flowc.python.signature import bind, descriptions, input_ports
+from flowc.python.modules import is_own_file, project_modules
+from flowc.python.places import caller, definition, raised, returned
+from flowc.python.signature import bind, descriptions, input_ports, refuse_deferred
 from flowc.python.tracing import Trace, current_trace, fail_together
 from flowc.types.flow import mismatch
 from flowc.types.model import AnyType
 from flowc.types.paths import portable
-from flowc.types.validate import to_json, validated
+from flowc.types.remedy import flow_remedy, value_remedy
+from flowc.types.validate import to_json, validated, validated_constant
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,28 +51,34 @@ class PipelineFunction(Generic[P, R]):
     def _join(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         place = caller()
         bound, problems = bind([port.name for port in self.ports], args, kwargs, f"pipeline '{self.name}'")
-        for problem in problems:
-            trace.report("FC105", problem, place)
-        for port in self.ports:
-            if port.name in bound:
-                bound[port.name] = self._held(trace, port, bound[port.name], place)
+        for problem, hint in problems:
+            trace.report("FC105", problem, place, hint)
+        ports = {port.name: port for port in self.ports}
+        for name in [name for name in bound if name not in ports]:
+            hint = did_you_mean(name, ports) or f"its parameters are: {', '.join(ports) or 'none'}"
+            trace.report("FC105", f"pipeline '{self.name}' has no parameter '{name}'", place, hint)
+            del bound[name]
+        missing = [port for port in self.ports if port.required and port.name not in bound]
+        for port in missing:
+            message = f"parameter '{port.name}' ({port.type}) of pipeline '{self.name}' has no value"
+            trace.report("FC103", message, place, "pass it in the call, or give it a default")
+        if missing:
+            raise CompileError(())
+        held = {name: self._held(trace, ports[name], value, place) for name, value in bound.items()}
         with trace.nested(self.name):
-            try:
-                inspect.signature(self.function).bind(**bound)
-            except TypeError as error:
-                trace.report("FC103", f"pipeline '{self.name}': {error}", place)
-                raise fail_together(trace, CompileError(())) from error
-            return self.function(**bound)
+            return self.function(**held)
 
     def _held(self, trace: Trace, port: Port, value: Any, place: Source) -> Any:
         what = f"parameter '{port.name}' of pipeline '{self.name}'"
         try:
             if not isinstance(value, Future | Futures):
-                return validated(port.type, value)
+                return validated_constant(port.type, value)
         except UsageError as error:
-            trace.report("FC301", f"{what}: {error.message}", place, error.hint)
+            hint = error.hint or value_remedy(port.type, value)
+            trace.report("FC301", f"{what}: {error.message}", place, hint)
         if isinstance(value, Future) and (reason := mismatch(value._type, port.type)):
-            trace.report("FC301", f"{what} can't take {value!r}: {reason}", place)
+            hint = flow_remedy(value._type, port.type)
+            trace.report("FC301", f"{what} can't take {value!r}: {reason}", place, hint)
         return value
 
     def compile(self, root: Path | None = None) -> Pipeline:
@@ -86,6 +94,7 @@ class PipelineFunction(Generic[P, R]):
         A wrong call is still a task, without what was wrong, so that the checks can go on from there. Raises
         CompileError where tracing has to stop, as when a future is used as a value.
         """
+        refuse_deferred(self.function)
         file = Path(inspect.getfile(self.function)).resolve()
         root = root or find_root(file)
         trace = Trace(root, file.parent)
@@ -96,6 +105,10 @@ class PipelineFunction(Generic[P, R]):
                 outputs = tuple(_outputs(result, returned(self.function)))
             except CompileError as error:
                 raise fail_together(trace, error) from error
+            except FlowcError:
+                raise
+            except (Exception, SystemExit) as error:
+                raise fail_together(trace, self._failed(error, root)) from error
         pipeline = Pipeline(
             name=self.name,
             description=inspect.getdoc(self.function) or "",
@@ -107,6 +120,15 @@ class PipelineFunction(Generic[P, R]):
             source=definition(self.function),
         )
         return pipeline, tuple(trace.diagnostics)
+
+    def _failed(self, error: BaseException, root: Path) -> CompileError:
+        """Return the diagnostic of an error that the function raised; an error of flowc's own comes through."""
+        place = raised(error, lambda file: is_own_file(file, root))
+        if place is None:
+            raise error
+        text = "".join(traceback.format_exception_only(error)).strip()
+        message = f"pipeline '{self.name}' failed while it was compiled: {text}"
+        return CompileError([Diagnostic(code="FC113", message=message, source=place)])
 
     def _parameters(self, folder: Path, root: Path) -> Iterator[Parameter]:
         defaults = inspect.signature(self.function).parameters

@@ -28,8 +28,32 @@ def caller() -> Source:
         frame = frame.f_back
     if frame is None:
         raise RuntimeError("called from nowhere")
-    line, end_line, column, end_column = _positions(frame.f_code)[frame.f_lasti // 2]
-    file = frame.f_code.co_filename
+    return _instruction(frame.f_code, frame.f_lasti)
+
+
+def raised(error: BaseException, is_own: Callable[[Path], bool]) -> Source | None:
+    """Return the innermost place in the user's own files at which an error was raised.
+
+    None where there is none, or where it comes from this package: then it is no error of the user's. Of functions that
+    call each other for ever it is the first call, since they may come to their end anywhere.
+    """
+    place: Source | None = None
+    at = error.__traceback__
+    while at is not None:
+        code = at.tb_frame.f_code
+        if is_own(Path(code.co_filename)):
+            place = _instruction(code, at.tb_lasti)
+            if isinstance(error, RecursionError):
+                break
+        elif code.co_filename.startswith(_HERE):
+            place = None
+        at = at.tb_next
+    return place
+
+
+def _instruction(code: CodeType, offset: int) -> Source:
+    file, position = code.co_filename, _positions(code)[offset // 2]
+    line, end_line, column, end_column = _heads(file).get(position, position)
     return Source(
         file=_project_file(file),
         line=line,
@@ -103,9 +127,30 @@ def _place(filename: str, node: ast.arg | ast.expr | _Function) -> Source:
 @lru_cache(maxsize=64)
 def _functions(filename: str) -> dict[int, _Function]:
     """Return a file's functions by the line that their code object begins at: that of the first decorator."""
-    try:
-        tree = ast.parse(Path(filename).read_bytes())
-    except (OSError, ValueError, SyntaxError):
-        return {}  # made by exec, or edited since it was imported: the place is then the line alone
-    functions = (node for node in ast.walk(tree) if isinstance(node, _Function))
+    functions = (node for node in _nodes(filename) if isinstance(node, _Function))
     return {min([node.lineno, *(each.lineno for each in node.decorator_list)]): node for node in functions}
+
+
+@lru_cache(maxsize=64)
+def _heads(filename: str) -> dict[Position, Position]:
+    """Return, by the place of each compound statement, that of what it asks for its truth or its items.
+
+    An instruction that asks has the place of the whole statement before Python 3.12.
+    """
+    heads: dict[Position, Position] = {}
+    for node in _nodes(filename):
+        match node:
+            case ast.If(test=head) | ast.While(test=head) | ast.For(iter=head):
+                heads[_position(node)] = _position(head)
+    return heads
+
+
+def _position(node: ast.stmt | ast.expr) -> Position:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _nodes(filename: str) -> tuple[ast.AST, ...]:
+    try:
+        return tuple(ast.walk(ast.parse(Path(filename).read_bytes())))
+    except (OSError, ValueError, SyntaxError):
+        return ()  # made by exec, or edited since it was imported: the place is then the line alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
@@ -17,7 +17,7 @@ from flowc.python.places import definition, parameters
 from flowc.types.artifacts import Artifact
 from flowc.types.describe import describe
 from flowc.types.model import AnyType, Type
-from flowc.types.validate import takes_values, to_json, validated
+from flowc.types.validate import takes_values, to_json, validated_constant
 
 _EMPTY = inspect.Parameter.empty
 
@@ -64,12 +64,26 @@ def _default(type_: Type, value: Any) -> tuple[Any, bool]:
     if not takes_values(type_) or callable(value):
         return None, True
     try:
-        data = to_json(type_, validated(type_, value))
+        data = to_json(type_, validated_constant(type_, value))
     except PydanticSerializationError:
         return None, True
     # Without a type to go by, JSON has to hold the value exactly: it makes a list of a tuple.
     inexact = isinstance(type_, AnyType) and (data != value or type(data) is not type(value))
     return (None, True) if inexact else (data, False)
+
+
+def refuse_deferred(function: Callable[..., Any]) -> None:
+    """Raise CompileError (FC303) for a function whose call does not do its work: an `async` one, or one that yields."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        what = "is async, so a call only begins it"
+        hint = "make it a plain function that calls asyncio.run(...)"
+    elif inspect.isgeneratorfunction(function):
+        what = "yields, so a call only makes a generator"
+        hint = "collect what it yields in a list, and return that"
+    else:
+        return
+    message = f"{function.__name__} {what}"
+    raise CompileError([Diagnostic(code="FC303", message=message, source=definition(function), hint=hint)])
 
 
 def output_ports(function: Callable[..., Any]) -> tuple[Port, ...]:
@@ -129,15 +143,17 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
 
 def bind(
     names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any], what: str
-) -> tuple[dict[str, Any], Iterator[str]]:
-    """Bind a call's arguments to names; the second value says, in words, what did not fit."""
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Bind a call's arguments to names; the second value says, in words, what did not fit and what to do."""
     bound = dict(zip(names, args, strict=False))
     problems = []
     if len(args) > len(names):
-        problems.append(f"{what} takes {len(names)} input(s), {len(args)} were given")
+        message = f"{what} takes {len(names)} input(s), {len(args)} were given"
+        problems.append((message, f"its inputs are: {', '.join(names) or 'none'}"))
     for name, value in kwargs.items():
         if name in bound:
-            problems.append(f"{what} got two values for '{name}'")
+            hint = f"give '{name}' once, by position or by name"
+            problems.append((f"{what} got two values for '{name}'", hint))
         else:
             bound[name] = value
-    return bound, iter(problems)
+    return bound, problems

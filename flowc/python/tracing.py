@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import isfunction
@@ -13,12 +13,13 @@ from flowc.diagnostics import Diagnostic, Related, Source
 from flowc.errors import CompileError, UsageError, did_you_mean
 from flowc.ir import Binding, Component, Constant, FromTask, FunctionRef, Policy, Port, Resources, Task
 from flowc.python.futures import Future, Futures, output_of
-from flowc.python.places import caller
+from flowc.python.places import caller, definition
 from flowc.python.signature import bind
-from flowc.types.names import ref_of
+from flowc.types.names import displaced_by, ref_of
 from flowc.types.paths import anchored, portable
+from flowc.types.remedy import value_remedy
 from flowc.types.secret import holds_secret
-from flowc.types.validate import takes_values, to_json, validated, validated_json
+from flowc.types.validate import takes_values, to_json, validated_constant, validated_json
 
 _current: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
@@ -32,6 +33,7 @@ class Called(Protocol):
     """A component as a call has it: with the name, resources and policy that `.options` gave it."""
 
     name: str
+    function: Callable[..., Any]
     task_name: str | None
     resources: Resources
     policy: Policy
@@ -49,6 +51,7 @@ class Trace:
         self.components: dict[str, Component] = {}
         self.tasks: dict[str, Task] = {}
         self.diagnostics: list[Diagnostic] = []
+        self._functions: set[Callable[..., Any]] = set()
         self._prefix = ""
         self._counts: dict[str, int] = {}
 
@@ -76,7 +79,9 @@ class Trace:
         place = caller()
         component = self._register(called, place)
         name = self._free_name(called.task_name or called.name)
-        after = self._after(kwargs.pop("after", ()), place)
+        # Where the component has an input of this name, it is that input's, as in a call outside a pipeline.
+        is_input = any(port.name == "after" for port in component.inputs)
+        after = () if is_input else self._after(kwargs.pop("after", ()), place)
         self.tasks[name] = Task(
             name=name,
             component=component.name,
@@ -103,24 +108,33 @@ class Trace:
         spec = called.spec
         known = self.components.setdefault(spec.name, spec)
         if known.code != spec.code:
-            self.diagnostics.append(
-                Diagnostic(
-                    code="FC104",
-                    message=f"two components are named '{spec.name}'",
-                    source=spec.source or place,
-                    hint='give one of them another name: @component(name="...")',
-                    related=(Related(message="the other one", source=known.source),) if known.source else (),
+            hint = 'give one of them another name: @component(name="...")'
+            self._report_twin(f"two components are named '{spec.name}'", spec, place, known.source, hint)
+        if called.function not in self._functions:
+            self._functions.add(called.function)
+            if other := displaced_by(called.function):
+                message = (
+                    f"another function named '{other.__name__}' has taken this one's place in its module"
                 )
-            )
+                hint = "give one of the functions another name: a task finds its code by it"
+                self._report_twin(message, spec, place, definition(other), hint)
         return spec
+
+    def _report_twin(
+        self, message: str, spec: Component, place: Source, other: Source | None, hint: str
+    ) -> None:
+        related = (Related(message="the other one", source=other),) if other else ()
+        source = spec.source or place
+        found = Diagnostic(code="FC104", message=message, source=source, hint=hint, related=related)
+        self.diagnostics.append(found)
 
     def _inputs(
         self, component: Component, args: tuple[Any, ...], kwargs: dict[str, Any], place: Source
     ) -> dict[str, Binding]:
         ports = {port.name: port for port in component.inputs}
         bound, problems = bind(list(ports), args, kwargs, f"component '{component.name}'")
-        for problem in problems:
-            self.report("FC105", problem, place)
+        for problem, hint in problems:
+            self.report("FC105", problem, place, hint)
         inputs: dict[str, Binding] = {}
         for name, value in bound.items():
             if name not in ports:
@@ -140,7 +154,11 @@ class Trace:
             return value._binding
         if isinstance(value, Futures):
             hint = f"pick one: {', '.join(value._futures)}"
-            self.report("FC110", f"{what} was given {value!r}, all outputs at once", place, hint)
+            message = f"{what} was given {value!r}, all outputs at once"
+            if not value._futures:
+                hint = "annotate what the component returns"
+                message = f"{what} was given what '{value._task}' returns: nothing, as its signature says"
+            self.report("FC110", message, place, hint)
         elif _holds_future(value):
             hint = "pass each future to an input of its own"
             self.report("FC110", f"{what} was given a {type(value).__name__} with futures in it", place, hint)
@@ -155,17 +173,24 @@ class Trace:
             hint = "define it with 'def' at the top of the module, so that workers can import it"
             self.report("FC111", f"{what} was given a function that can't be found by name", place, hint)
             return None
+        if displaced_by(value):
+            hint = "give one of the two another name: a worker would import the other"
+            message = f"{what} was given a '{value.__name__}' whose name another function has taken"
+            self.report("FC111", message, place, hint)
+            return None
         return FunctionRef(ref=ref_of(value))
 
     def _constant(self, what: str, port: Port, value: Any, place: Source) -> Constant | None:
         if not takes_values(port.type):
-            self.report("FC301", f"{what} takes {port.type}, not {value!r}", place)
+            hint = value_remedy(port.type, value)
+            self.report("FC301", f"{what} takes {port.type}, not {value!r}", place, hint)
             return None
         try:
-            value = portable(port.type, validated(port.type, value), self.folder, self.root)
+            value = portable(port.type, validated_constant(port.type, value), self.folder, self.root)
             return Constant(value=to_json(port.type, value))
         except UsageError as error:
-            self.report("FC301", f"{what}: {error.message}", place, error.hint)
+            hint = error.hint or value_remedy(port.type, value)
+            self.report("FC301", f"{what}: {error.message}", place, hint)
         except ValueError as error:  # pydantic's serialization errors
             hint = "make it the output of a component"
             self.report("FC301", f"{what}: {type(value).__name__} has no JSON form ({error})", place, hint)
@@ -179,7 +204,8 @@ class Trace:
             elif isinstance(item, Future) and isinstance(item._binding, FromTask):
                 names.append(item._binding.task)
             else:
-                self.report("FC107", f"after= takes what components returned, not {item!r}", place)
+                hint = "pass what a component returned: after=make(), or a list of such"
+                self.report("FC107", f"after= takes what components returned, not {item!r}", place, hint)
         return tuple(dict.fromkeys(names))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from flowc.errors import UsageError
+from flowc.errors import UsageError, did_you_mean
 from flowc.frozen import Frozen
 from flowc.types.limits import Limits, broken
 
@@ -58,12 +58,13 @@ class RowChange(Frozen):
 def changed(columns: Sequence[Column], is_open: bool, change: RowChange) -> tuple[Column, ...]:
     """Return the columns after a change. `is_open` says that there may be others than these.
 
-    Raises UsageError where a column that is dropped, renamed or selected is not there.
+    Raises UsageError where a column that is dropped, renamed or selected is not there, or two would have one name.
     """
     known = {column.name: column for column in columns}
     missing = [name for name in change.names if name not in known]
     if missing and not is_open:
-        raise UsageError(f"there is no column '{missing[0]}' to {change.kind}")
+        hint = did_you_mean(missing[0], known) or f"its columns are: {', '.join(known) or 'none'}"
+        raise UsageError(f"there is no column '{missing[0]}' to {change.kind}", hint=hint)
     match change.kind:
         case "add":
             return tuple((known | {column.name: column for column in change.columns}).values())
@@ -72,8 +73,14 @@ def changed(columns: Sequence[Column], is_open: bool, change: RowChange) -> tupl
         case "select":
             return tuple(known[name] for name in change.names if name in known)
     new = dict(zip(change.names, change.to, strict=True))
-    renamed = [column.model_copy(update={"name": new.get(column.name, column.name)}) for column in columns]
-    return tuple({column.name: column for column in renamed}.values())
+    names = [new.get(name, name) for name in known]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(
+            f"two columns would be named '{twice}'", hint="drop one of them first, or name it otherwise"
+        )
+    return tuple(
+        column.model_copy(update={"name": name}) for column, name in zip(known.values(), names, strict=True)
+    )
 
 
 def value_name(type_: str) -> str:

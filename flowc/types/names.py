@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import sys
 from typing import Any
 
 from flowc.errors import NotFoundError, did_you_mean
@@ -16,6 +18,16 @@ def ref_of(thing: Any) -> str:
 def found_by_name(thing: Any) -> bool:
     """Say whether a class or function is one that another process can import by its name."""
     return hasattr(thing, "__qualname__") and "<" not in thing.__qualname__ and bool(thing.__module__)
+
+
+def displaced_by(function: Any) -> Any:
+    """Return another function that has taken this one's name in its module, so that it would be imported; or None."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    found, own = inspect.unwrap(found) if callable(found) else None, inspect.unwrap(function)
+    same = inspect.isfunction(found) and found is not own and ref_of(found) == ref_of(own)
+    return found if same else None
 
 
 def resolve_ref(ref: str) -> Any:

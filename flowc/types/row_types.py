@@ -68,7 +68,7 @@ def _change(kind: Literal["add", "drop", "rename", "select"], args: list[Any]) -
     names = _names(args[0])
     to = _names(args[1]) if kind == "rename" else ()
     if kind == "rename" and len(names) != len(to):
-        raise UsageError(f"{len(names)} columns get {len(to)} names")
+        raise UsageError(f"{len(names)} columns get {len(to)} names", hint="give each column one new name")
     return RowChange(kind=kind, names=names, to=to)
 
 

@@ -71,6 +71,7 @@ _PYTHON: dict[ScalarName, Any] = {
     "secret": SecretStr,
     "secret_bytes": SecretBytes,
 }
+_WRITTEN = (("int", "int"), ("int", "float"), ("float", "float"), ("bool", "bool"))
 _CONTAINERS: dict[str, Any] = {"list": list, "set": set, "frozenset": frozenset, "sequence": Sequence}
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "before": BeforeValidator,
@@ -243,6 +244,29 @@ def validated(type_: Type, value: Any) -> Any:
         return adapter(type_).validate_python(value)
     except ValidationError as error:
         raise UsageError(f"expected {type_}: {_reasons(error)}") from error
+
+
+def validated_constant(type_: Type, value: Any) -> Any:
+    """Return a value that stands in the user's code, held to the type.
+
+    A text, flag or number that pydantic would make a number or flag of another kind is refused, as it would be if a
+    component made it: the function called by itself gets what is written. Raises UsageError with the reasons.
+    """
+    if _is_of_another_kind(type_, value):
+        raise UsageError(f"expected {type_}, got {value!r}")
+    return validated(type_, value)
+
+
+def _is_of_another_kind(type_: Type, value: Any) -> bool:
+    kind = type(value).__name__
+    match type_:
+        case UnionType(options=options):
+            return all(_is_of_another_kind(option, value) for option in options)
+        case ScalarType(name="none"):
+            return value is not None
+        case ScalarType(name="int" | "float" | "bool" as wanted):
+            return kind in ("str", "bool", "int", "float") and (kind, wanted) not in _WRITTEN
+    return False
 
 
 def validated_json(type_: Type, value: Any) -> Any:
