@@ -13,6 +13,7 @@ from flowc.errors import CompileError
 from flowc.notebook.budget import Budget, OutOfBudgetError, gives_up
 from flowc.notebook.dataflow import CellWalker, RegionKey, last_mentions
 from flowc.notebook.effects import effects_table
+from flowc.notebook.evaluated import with_evaluated
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value
 from flowc.notebook.lines import PlainCell
 from flowc.notebook.model import Notebook
@@ -83,6 +84,10 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
     Raises CompileError where that would take too long, or where code is nested too deeply.
     """
     codes: dict[Any, Code] = {}
+    trees = with_evaluated([cell.plain.tree for cell in cells])
+    cells = [
+        replace(cell, plain=replace(cell.plain, tree=tree)) for cell, tree in zip(cells, trees, strict=True)
+    ]
     mentions = last_mentions((cell.index, cell.plain.tree) for cell in cells)
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})

@@ -18,6 +18,7 @@ from flowc.notebook.syntax import (
     keyword_names,
     parameter_names,
 )
+from flowc.notebook.timed import TIMEIT
 
 _DYNAMIC = frozenset(
     ("builtins.exec", "builtins.eval", "builtins.globals", "builtins.locals", "builtins.vars")
@@ -129,6 +130,8 @@ class Calls(Callables):
         if path == "builtins.getattr" and name is not None:
             attribute = ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node)
             return joined((self.attribute_as_value(first, attribute, node), *rest[1:2]))
+        if path == f"flowc.notebook.lines.{TIMEIT}":
+            return self._timed(arguments, node)
         if path == "operator.call" and rest:
             return self._call_unknown(first, replace(arguments, positional=rest), node)
         if path == "operator.methodcaller" and node.args:
@@ -137,6 +140,15 @@ class Calls(Callables):
             given = replace(arguments, positional=arguments.positional if arguments.loose else rest)
             return self._call_method(first, method[1], given, node)
         return None
+
+    def _timed(self, arguments: Arguments, node: ast.Call) -> Value:
+        """Call a function again and again, as often as its time allows unless the number is given."""
+        self.note("output", node)
+        if not any(keyword.arg == "number" for keyword in node.keywords):
+            self.note("repeats", node)
+        for _ in range(2):
+            self._run_callbacks(arguments, None, node)
+        return self.heap.fresh()
 
     def type_of(self, value: Value) -> Value:
         """Return the class of a value."""

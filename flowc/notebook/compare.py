@@ -448,6 +448,18 @@ def _optimizer(model: Any) -> list[Any] | None:
     return None if optimizer is None else [each.numpy() for each in optimizer.variables]
 
 
+def _ipython(_place: str, one: Any, _other: Any) -> _Pairs | None:
+    # A measurement is another each time.
+    return () if type(one).__name__ == "TimeitResult" else None
+
+
 _LIBRARIES: Mapping[str, Callable[[str, Any, Any], _Pairs | Difference | None]] = types.MappingProxyType(
-    {"numpy": _numpy, "pandas": _pandas, "pyarrow": _arrow, "torch": _torch, "keras": _keras}
+    {
+        "numpy": _numpy,
+        "pandas": _pandas,
+        "pyarrow": _arrow,
+        "torch": _torch,
+        "keras": _keras,
+        "IPython": _ipython,
+    }
 )

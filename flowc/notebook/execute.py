@@ -50,6 +50,7 @@ from flowc.notebook.memory import hold_apart
 from flowc.notebook.outputs import CellStream, OutputFile, log_of
 from flowc.notebook.own_thread import run_in_loop
 from flowc.notebook.results import is_result
+from flowc.notebook.timed import TIMEIT
 from flowc.runner import CodeBase, Guard
 
 
@@ -338,7 +339,7 @@ def _surroundings(code_base: CodeBase) -> Iterator[None]:
 
 def line_functions(displays: Displays, captures: Captures) -> dict[str, Any]:
     """Return what lines that are not Python are translated to, for a step that shows its values by `displays`."""
-    from flowc.notebook import shell
+    from flowc.notebook import shell, stopwatch
 
     return {
         SHELL: shell.run_line,
@@ -346,6 +347,7 @@ def line_functions(displays: Displays, captures: Captures) -> dict[str, Any]:
         SCRIPT: shell.run_script,
         WRITE_FILE: shell.write_file,
         ENVIRONMENT: shell.set_variable,
+        TIMEIT: stopwatch.measure,
         DISPLAY: displays.show_content,
         CAPTURE: captures.begin,
         CAPTURED: captures.end,

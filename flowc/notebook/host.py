@@ -29,6 +29,7 @@ Event = Literal[
     "star",
     "dynamic",
     "identity",
+    "repeats",
 ]
 _BUILTINS = frozenset(dir(builtins)) | {"display"}
 CONSUMED = frozenset(("iterator", "generator", "file", "opaque"))

@@ -15,7 +15,25 @@ import warnings
 from dataclasses import dataclass
 
 from flowc.diagnostics import Diagnostic
+from flowc.notebook.magics import (
+    COMMANDS,
+    DISPLAY_CELLS,
+    HINTS,
+    LOOKS,
+    NO_OPS,
+    PYTHON_2,
+    SCRIPTS,
+    SHOWING,
+)
 from flowc.notebook.model import Notebook, NotebookCell, diagnose
+from flowc.notebook.timed import (
+    TIMEIT,
+    NotMeasuredError,
+    prun_cell,
+    prun_line,
+    timeit_cell,
+    timeit_line,
+)
 
 # The names under which the worker puts what does a line's or a cell's work into a step's namespace.
 SHELL, SHELL_OUTPUT, SCRIPT, WRITE_FILE = (
@@ -41,74 +59,10 @@ LINE_FUNCTIONS = frozenset(
         CAPTURED_UNNAMED,
         ENVIRONMENT,
         DISPLAY,
+        TIMEIT,
     )
 )
 
-_NO_OPS = frozenset(
-    (
-        "matplotlib",
-        "load_ext",
-        "reload_ext",
-        "unload_ext",
-        "autoreload",
-        "aimport",
-        "config",
-        "precision",
-        "colors",
-        "xmode",
-        "pdb",
-        "autosave",
-        "autocall",
-        "automagic",
-    )
-)
-# IPython's names for the classes of what these cells display, and the types of it.
-_DISPLAY_CELLS = {
-    "html": ("HTML", "text/html"),
-    "HTML": ("HTML", "text/html"),
-    "javascript": ("Javascript", "application/javascript"),
-    "js": ("Javascript", "application/javascript"),
-    "latex": ("Latex", "text/latex"),
-    "markdown": ("Markdown", "text/markdown"),
-    "svg": ("SVG", "image/svg+xml"),
-    "SVG": ("SVG", "image/svg+xml"),
-}
-_SCRIPTS = frozenset(("bash", "sh", "script", "python", "python3", "perl", "ruby"))
-_SCRIPT_OPTION = re.compile(r"(^|\s)--(out|err|proc|bg|no-raise-error)\b")
-# Magics that are a shell's commands.
-_COMMANDS = frozenset(("ls", "cat", "cp", "mv", "rm", "mkdir", "rmdir"))
-_HINTS = {
-    **dict.fromkeys(
-        ("timeit", "prun", "lprun", "memit", "mprun"),
-        "measuring is not part of a pipeline: remove it, or tag its cell 'skip'",
-    ),
-    **dict.fromkeys(
-        (
-            "who",
-            "who_ls",
-            "whos",
-            "history",
-            "hist",
-            "debug",
-            "load",
-            "recall",
-            "rerun",
-            "edit",
-            "notebook",
-            "macro",
-        ),
-        "it is for an interactive session: remove it, or tag its cell 'skip'",
-    ),
-    **dict.fromkeys(
-        ("reset", "reset_selective", "xdel", "clear"),
-        "each run begins without names of the last one: remove it",
-    ),
-    "pylab": "import what is used: 'import numpy as np', 'import matplotlib.pyplot as plt'",
-    "run": "import what it defines: 'from other import name', with other.py beside the notebook",
-    "store": "give the value a name: steps keep what later ones read",
-    "tensorboard": "run 'tensorboard --logdir ...' in a terminal, and tag the cell 'skip'",
-    "sql": "write the query in Python, as with pandas.read_sql",
-}
 _INSTALL = re.compile(
     r"\s*(?:python3? -m )?(?P<tool>pip3?|uv pip|conda|mamba)\s+install\s+(?P<what>.*)", re.DOTALL
 )
@@ -158,7 +112,16 @@ def _syntax_problem(notebook: Notebook, cell: NotebookCell, error: Exception) ->
     line = getattr(error, "lineno", None)
     column = getattr(error, "offset", None)
     message = getattr(error, "msg", None) or str(error) or type(error).__name__
-    return diagnose("FC014", f"not valid Python: {message}", cell.place(notebook.file, line, column))
+    place = cell.place(notebook.file, line, column)
+    return diagnose("FC014", f"not valid Python: {message}", place, hint=_python_2(message))
+
+
+def _python_2(message: str) -> str | None:
+    """Return a hint where what Python does not understand is what Python 2 did."""
+    for said, what in PYTHON_2.items():
+        if message.startswith(said):
+            return f"{what}: this is Python 2, which flowc can't run; rewrite it for Python 3"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,20 +211,44 @@ class _Translation:
             self._note_capture(arguments, above + start)
         if name in ("time", "capture"):
             return "\n".join([*blank, self._without_cell_magic_again(body, above + start + 1)])
-        if name in _DISPLAY_CELLS:
-            kind, mime = _DISPLAY_CELLS[name]
+        if name in DISPLAY_CELLS:
+            kind, mime = DISPLAY_CELLS[name]
             return "\n" * start + f"{DISPLAY}({kind!r}, {mime!r}, {_ended(body)!r})"
-        if name in _SCRIPTS:
-            if _SCRIPT_OPTION.search(arguments):
-                hint = "write it with subprocess.run"
-                self._refuse("FC015", f"'%%{name} {arguments}' keeps its output or runs on", start + 1, hint)
-            program = arguments.strip() if name == "script" else f"{name} {arguments}".strip()
-            return "\n" * start + f"{SCRIPT}({program!r}, {body!r})"
+        if name in SCRIPTS:
+            return "\n" * start + self._script(name, arguments, body, start + 1)
+        if name in ("timeit", "prun"):
+            return "\n" * start + self._measured_cell(name, arguments, body, start + 1)
         if name in ("writefile", "file"):
             return "\n" * start + self._write_file(arguments, body, start + 1)
         self._refuse(
             "FC015", f"the cell magic %%{name} can't be kept in a step", start + 1, self._magic_hint(name)
         )
+        return ""
+
+    def _script(self, name: str, arguments: str, body: str, line: int) -> str:
+        """Return a call that runs a script; what `--out NAME` and `--err NAME` keep of it is what the call gives."""
+        words = re.sub(r"(--(?:out|err))=", r"\1 ", arguments).split()
+        kept: dict[str, str] = {}
+        for option in ("--out", "--err"):
+            if option in words[:-1]:
+                position = words.index(option)
+                kept[option.strip("-")] = words[position + 1]
+                del words[position : position + 2]
+        if any(word.startswith("--") for word in words) or not all(map(str.isidentifier, kept.values())):
+            message = f"'%%{name} {arguments.strip()}' has an option that can't be kept in a step"
+            self._refuse("FC015", message, line, "write it with subprocess.run")
+        program = " ".join(words if name == "script" else [name, *words])
+        targets = "".join(f"{target}, " for target in kept.values())
+        call = f"{SCRIPT}({', '.join(map(repr, (program, body, *kept)))})"
+        return f"{targets}= {call}" if kept else call
+
+    def _measured_cell(self, name: str, arguments: str, body: str, line: int) -> str:
+        try:
+            if name == "timeit":
+                return timeit_cell(arguments, body)
+            return "\n" + prun_cell(arguments, body)
+        except NotMeasuredError as error:
+            self._refuse("FC015", str(error), line, error.hint)
         return ""
 
     def _note_capture(self, arguments: str, line: int) -> None:
@@ -320,11 +307,12 @@ class _Translation:
     def _rewritten(self, text: str, tree: ast.Module, original: str) -> str:
         lines = [line.encode() for line in text.split("\n")]
         calls = [node for node in ast.walk(tree) if _is_ipython_call(node)]
+        shown = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset), reverse=True):  # type: ignore[attr-defined]
             assert isinstance(call, ast.Call)
             assert call.end_lineno is not None
             assert call.end_col_offset is not None
-            replacement = self._replacement(call).encode()
+            replacement = self._replacement(call, used=id(call) not in shown).encode()
             head, tail = (
                 lines[call.lineno - 1][: call.col_offset],
                 lines[call.end_lineno - 1][call.end_col_offset :],
@@ -347,14 +335,14 @@ class _Translation:
                 out.append("")
         return "\n".join(out + produced)
 
-    def _replacement(self, call: ast.Call) -> str:
+    def _replacement(self, call: ast.Call, *, used: bool) -> str:
         assert isinstance(call.func, ast.Attribute)
         arguments = [node.value if isinstance(node, ast.Constant) else "" for node in call.args]
         text = [str(argument) for argument in arguments]
         line = call.lineno
         match call.func.attr:
             case "run_line_magic":
-                return self._line_magic(text[0], text[1] if len(text) > 1 else "", line)
+                return self._line_magic(text[0], text[1] if len(text) > 1 else "", line, used)
             case "system":
                 return "None" if self._install(text[0], line) else self._shell(SHELL, text[0])
             case "getoutput":
@@ -362,7 +350,7 @@ class _Translation:
         self._refuse("FC015", f"the cell magic %%{text[0]} must be the first line of its cell", line, None)
         return "None"
 
-    def _line_magic(self, name: str, arguments: str, line: int) -> str:
+    def _line_magic(self, name: str, arguments: str, line: int, used: bool) -> str:
         if name in ("pip", "conda", "mamba", "uv"):
             if not self._install(f"{name} {arguments}", line):
                 self._refuse(
@@ -371,18 +359,18 @@ class _Translation:
             return "None"
         if name in ("env", "set_env"):
             return self._environment(name, arguments, line)
-        if name in _COMMANDS:
+        if name in COMMANDS:
             return self._shell(SHELL, f"{name} {arguments}".strip())
         if name == "pwd":
             return "__import__('os').getcwd()"
-        if name in _NO_OPS or (name == "time" and not arguments.strip()):
+        if name in NO_OPS or (name == "time" and not arguments.strip()):
+            return "None"
+        if not used and self._is_for_looking(name, arguments, line):
             return "None"
         if name == "time":
-            return (
-                f"({arguments.strip()})"
-                if _is_expression(arguments.strip())
-                else self._statement(arguments, line)
-            )
+            return self._timed(arguments.strip(), line)
+        if name in ("timeit", "prun"):
+            return self._measured_line(name, arguments, line, used)
         if name in ("pinfo", "pinfo2", "psearch"):
             self._refuse("FC016", "help on an object is for an interactive session", line, "remove the line")
         elif name in ("cd", "pushd", "popd"):
@@ -400,16 +388,43 @@ class _Translation:
             return "None"
         return self._shell(ENVIRONMENT, f"{setting.strip()}={value.strip()}")
 
-    def _statement(self, statement: str, line: int) -> str:
+    def _is_for_looking(self, name: str, arguments: str, line: int) -> bool:
+        """Say whether a magic changes nothing that a later cell can see; if so, take note that it is left out."""
+        if name in SHOWING or (name == "debug" and not arguments.strip()):
+            what = "only shows something to who sits before a kernel"
+        elif name in LOOKS:
+            what = "changes how later outputs look, and nothing else"
+        else:
+            return False
+        place = self.cell.place(self.notebook.file, line)
+        message = f"%{name} {what}: it is left out"
+        self.problems.append(diagnose("FC015", message, place, severity="note"))
+        return True
+
+    def _timed(self, statement: str, line: int) -> str:
         try:
-            ast.parse(statement.strip())
+            body = ast.parse(statement).body
         except SyntaxError:
-            self._refuse("FC015", f"%time with '{statement.strip()}', which is not Python", line, None)
+            self._refuse("FC015", f"%time with '{statement}', which is not Python", line, None)
             return "None"
-        return statement.strip()
+        # A comment behind it would take the bracket along.
+        expression = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+        return f"({ast.get_source_segment(statement, expression)})" if expression else statement
+
+    def _measured_line(self, name: str, arguments: str, line: int, used: bool) -> str:
+        try:
+            if name == "timeit":
+                return timeit_line(arguments)
+            written = prun_line(arguments)
+            if not used or _is_expression(written):
+                return written
+            raise NotMeasuredError("what '%prun' measures gives no value", "put it on a line of its own")
+        except NotMeasuredError as error:
+            self._refuse("FC015", str(error), line, error.hint)
+        return "None"
 
     def _magic_hint(self, name: str) -> str:
-        return _HINTS.get(name, "write it in Python, or tag its cell 'skip'")
+        return HINTS.get(name, "write it in Python, or tag its cell 'skip'")
 
     def _install(self, command: str, line: int) -> bool:
         match = _INSTALL.fullmatch(command)

@@ -16,6 +16,8 @@ from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Version
 
 _HISTORY = frozenset(("_", "__", "___", "In", "Out", "_i", "_ih", "_oh", "get_ipython", "exit", "quit"))
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Assert)
+# How the reason of a version begins that is there because an object was changed for sure.
+_DONE = ("is changed", "is consumed", "has ")
 _SAME_STEP = "use it where it is made, or put both cells in one step"
 
 
@@ -27,6 +29,7 @@ def report(notebook: Notebook, cells: list[TaggedCell], analysis: Analysis, step
             (
                 *reporter.unknown_names(),
                 *reporter.events(),
+                *reporter.repeats(),
                 *reporter.views(),
                 *reporter.joined(),
                 *steps.problems,
@@ -181,6 +184,35 @@ class _Reporter:
             return self._say("FC209", message, place, hint, related=related)
         hint = "seed it in each step, make a generator and pass it on, or tag a cell 'rng:carry'"
         return self._say("FC209", message, place, hint, "warning", related)
+
+    def repeats(self) -> Iterator[Diagnostic]:
+        """Tell once of what is done as often as time allows and leaves something behind that is read later."""
+        for atom in self._analysis.atoms:
+            place = next((place for event, place, _ in atom.events if event == "repeats"), None)
+            name = self._left_behind(atom) if place is not None else None
+            if place is not None and name is not None:
+                message = (
+                    f"how often '%timeit' runs its statement depends on how fast it is, and it changes {name}"
+                )
+                hint = "say how often with '-n', or measure a copy"
+                yield self._say("FC212", message, place, hint, "warning")
+                return
+
+    def _left_behind(self, atom: Atom) -> str | None:
+        later = [other for other in self._analysis.atoms if other.number > atom.number]
+        for name, version in atom.writes.items():
+            if version.why.startswith(_DONE) and any(
+                version in other.reads or name in other.writes for other in later
+            ):
+                return f"'{name}'"
+        drawn = {detail for event, _, detail in atom.events if event == "draws"}
+        for other in later:
+            for event, _, detail in other.events:
+                if event == "seeds":
+                    drawn.discard(detail)
+                if event == "draws" and detail in drawn:
+                    return f"the global random generator of {detail}"
+        return None
 
     def views(self) -> Iterator[Diagnostic]:
         for version, place, stale in self._analysis.walker.marks.views:

@@ -48,12 +48,18 @@ def _started(command: str, lookups: Mapping[str, Callable[[], Any]] | None) -> s
     )
 
 
-def run_script(program: str, body: str) -> None:
-    """Run a `%%bash` cell. As in IPython, its failure is the cell's."""
+def run_script(program: str, body: str, *kept: str) -> list[str] | None:
+    """Run a `%%bash` cell; return what it wrote to those of "out" and "err" that are kept, and show the others.
+
+    As in IPython, its failure is the cell's.
+    """
     done = subprocess.run(program.split(), input=body, text=True, capture_output=True, check=False)
-    sys.stdout.write(done.stdout)
-    sys.stderr.write(done.stderr)
+    if "out" not in kept:
+        sys.stdout.write(done.stdout)
+    if "err" not in kept:
+        sys.stderr.write(done.stderr)
     done.check_returncode()
+    return [{"out": done.stdout, "err": done.stderr}[which] for which in kept] or None
 
 
 def write_file(name: str, text: str, append: bool) -> None:

@@ -47,10 +47,15 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
         assert [problem.source.cell for problem in errors if problem.source][
             : len(case.get("at", []))
         ] == case.get("at", [])
+        hints = " ".join(problem.hint or "" for problem in errors)
+        assert all(hint in hints for hint in case.get("hints", []))
         return
     compiled = explain_notebook(path, tmp_path)
     warnings = sorted({problem.code for problem in compiled.diagnostics if problem.severity == "warning"})
     assert warnings == case.get("warnings", [])
+    if "notes" in case:
+        notes = {problem.code for problem in compiled.diagnostics if problem.severity == "note"}
+        assert sorted(notes) == case["notes"]
     if "edges" in case:
         assert _edges(compiled) == sorted(case["edges"])
     if "tasks" in case:

@@ -154,7 +154,7 @@ def test_a_cell_that_only_measures_is_left_out(tmp_path: Path) -> None:
     sources = ["a = sorted([2, 1])", "%timeit sum(a)", "%%timeit\nb = sum(a)", "a?", "print(a)"]
     assert tags(suggested(tmp_path, *sources)) == ["step:explore", "skip", "skip", "skip", "step:explore"]
     with pytest.raises(CompileError) as caught:
-        suggested(tmp_path, "a = 1\n%timeit sum([a])")
+        suggested(tmp_path, "a = 1\n%memit sum([a])")
     assert [problem.code for problem in caught.value.diagnostics] == ["FC015"]
 
 

@@ -25,7 +25,7 @@ CAPTURE, CAPTURED, CAPTURED_UNNAMED = (
     "__flowc_captured__",
     "__flowc_captured_unnamed__",
 )
-ENVIRONMENT, DISPLAY = "__flowc_environment__", "__flowc_display__"
+ENVIRONMENT, DISPLAY, TIMEIT = "__flowc_environment__", "__flowc_display__", "__flowc_timeit__"
 LINE_FUNCTIONS = frozenset(
     (
         SHELL,
@@ -37,6 +37,7 @@ LINE_FUNCTIONS = frozenset(
         CAPTURED_UNNAMED,
         ENVIRONMENT,
         DISPLAY,
+        TIMEIT,
     )
 )
 _DYNAMIC = frozenset(("exec", "eval", "globals", "locals", "vars", "get_ipython"))
@@ -136,6 +137,12 @@ class Lines:
                 node,
                 "what a '%%capture' cell shows can't be kept in a function",
                 "keep it with contextlib.redirect_stdout(io.StringIO())",
+            )
+        if name == TIMEIT:
+            self._refuse(node, "what '%timeit' does has no place in a module", "tag its cell 'skip'")
+        if name == SCRIPT and len(node.args) > 2:
+            self._refuse(
+                node, "a script that keeps its output has no plain form", "write it with subprocess.run"
             )
         if name == CAPTURED_UNNAMED:
             return self._segment(node.args[0]) if node.args else "None"
