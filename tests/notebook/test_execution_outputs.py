@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -91,6 +92,31 @@ def test_it_shows_what_one_kernel_shows(
     figures = [o.data for o in executed.cell(11).outputs if o.output_type == "display_data"]
     assert [sorted(data) for data in figures] == [["image/png", "text/plain"]] * 2
     assert "<table" in executed.outputs(6)[0]["data"]["text/html"]
+
+
+def _without_times(outputs: list[Any]) -> str:
+    """Return outputs as text without the times that a kernel measured, or we, and its blank behind a profile."""
+    texts = [output.get("text") or output["data"]["text/plain"] for output in outputs]
+    return re.sub(r"[\d.]+ (s|ms|ns|.s)\b", "T", "".join(texts)).strip()
+
+
+def test_measurements_are_told_in_a_kernel_s_words(run_cells: Execute, tmp_path: Path) -> None:
+    cells = [
+        ["step:measure", "from time import sleep\n%timeit -n 2 -r 3 sleep(0.01)"],
+        ["", "%%timeit -n 1 -r 1\nsleep(0.01)"],
+        ["", "%timeit -o -q -n 1 -r 2 -p 1 sleep(0.01)"],
+        ["", "%%prun\nlen('ab')"],
+        ["", "%prun len('ab')"],
+    ]
+    executed = run_cells(cells)
+    assert executed.code == 0, executed.said
+    (tmp_path / "kernel").mkdir()
+    path = write_cells(tmp_path / "kernel", cells)
+    kernel = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    NotebookClient(kernel).execute()
+    ours = [_without_times(cell.outputs) for cell in executed.notebook.cells]
+    assert ours == [_without_times(cell.outputs) for cell in kernel.cells]
+    assert ours[1] == "T ± T per loop (mean ± std. dev. of 1 run, 1 loop each)"
 
 
 def test_a_failed_cell_is_marked_and_later_ones_never_ran(run_cells: Execute) -> None:

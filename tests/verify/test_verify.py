@@ -202,6 +202,16 @@ def test_instances_of_the_notebook_s_classes_are_compared_by_what_they_hold(veri
     assert "  where       grown_here.leaves[0].weight\n" in said
 
 
+def test_two_measurements_are_not_compared(verify: Verify) -> None:
+    cells = [
+        ("step:a", "timing = %timeit -o -q -n 2 -r 1 sum([1, 2])\nn = timing.loops"),
+        ("step:b", "m = timing.loops + n"),
+    ]
+    code, report, said = verify(cells)
+    assert code == 0, said
+    assert _verdicts(report)["m"] == "same"
+
+
 def test_what_is_not_kept_is_listed_and_not_counted_as_the_same(verify: Verify) -> None:
     source = "import threading\nlock = threading.Lock()\nnumber = 1\nfile = open('verified.ipynb')"
     code, report, _ = verify([("step:a", source)])
