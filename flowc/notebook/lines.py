@@ -393,7 +393,7 @@ class _Translation:
         if name in SHOWING or (name == "debug" and not arguments.strip()):
             what = "only shows something to who sits before a kernel"
         elif name in LOOKS:
-            what = "changes how later outputs look, and nothing else"
+            what = "changes how later outputs look"
         else:
             return False
         place = self.cell.place(self.notebook.file, line)
@@ -409,12 +409,13 @@ class _Translation:
             return "None"
         # A comment behind it would take the bracket along.
         expression = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
-        return f"({ast.get_source_segment(statement, expression)})" if expression else statement
+        quiet = ";" if expression and is_quiet(statement) else ""
+        return f"({ast.get_source_segment(statement, expression)}){quiet}" if expression else statement
 
     def _measured_line(self, name: str, arguments: str, line: int, used: bool) -> str:
         try:
             if name == "timeit":
-                return timeit_line(arguments)
+                return timeit_line(arguments) + (";" if is_quiet(arguments) else "")
             written = prun_line(arguments)
             if not used or _is_expression(written):
                 return written
