@@ -15,9 +15,11 @@ from flowc.notebook.dataflow import CellWalker, RegionKey, last_mentions
 from flowc.notebook.effects import effects_table
 from flowc.notebook.evaluated import with_evaluated
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value
+from flowc.notebook.host import NEXT_TAKEN
 from flowc.notebook.lines import PlainCell
 from flowc.notebook.model import Notebook
 from flowc.notebook.parameters import Assigned
+from flowc.notebook.specials import ITEM_TAKEN
 from flowc.notebook.tags import Tagged
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Version
 
@@ -92,7 +94,7 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})
     views = any(_may_make_views(node) for cell in cells for node in ast.walk(cell.plain.tree))
-    table = replace(effects_table(), own=frozenset(_own_methods(cells)))
+    table = replace(effects_table(), own=frozenset(_own_methods(cells)), keywords=frozenset(_keywords(cells)))
     entangled: frozenset[RegionKey] = frozenset()
     apart: frozenset[RegionKey] = frozenset()
     budget = Budget()
@@ -112,15 +114,34 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
         entangled |= hazards
 
 
+def _keywords(cells: Iterable[TaggedCell]) -> Iterator[str]:
+    for cell in cells:
+        for node in ast.walk(cell.plain.tree):
+            if isinstance(node, ast.keyword) and node.arg:
+                yield node.arg
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+                yield node.value
+
+
 def _own_methods(cells: Iterable[TaggedCell]) -> Iterator[str]:
+    yield NEXT_TAKEN
     for cell in cells:
         for node in ast.walk(cell.plain.tree):
             if isinstance(node, ast.Attribute) and node.attr in ("cache_info", "cache_clear"):
                 yield node.attr
+            if "defaultdict" in (
+                getattr(node, "id", ""),
+                getattr(node, "attr", ""),
+                getattr(node, "name", ""),
+            ):
+                yield ITEM_TAKEN
             if isinstance(node, ast.ClassDef):
-                for part in node.body:
+                for part in ast.walk(node):
                     if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
                         yield part.name
+                        yield from (f"{part.name}.{kind}" for kind in ("setter", "deleter"))
+                    elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                        yield part.id
 
 
 def _may_make_views(node: ast.AST) -> bool:

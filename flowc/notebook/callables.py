@@ -71,7 +71,8 @@ class Callables(Host):
         sure = own and whole.instance is not None
         if not own:
             effect = self.table.method(whole.kind, name)
-            if whole.instance is not None or not effect.known or not _does_something(effect):
+            does = _does_something(effect) or name == "__getitem__"
+            if whole.instance is not None or not effect.known or not does:
                 return None
             sure = whole.kind in _PLAIN_KINDS
         called = ast.Attribute(ast.Name(_HELD, ast.Load()), name, ast.Load())
@@ -138,4 +139,4 @@ class Callables(Host):
 
 
 def _does_something(effect: Effect) -> bool:
-    return bool(effect.changes or effect.changed_arguments or effect.draws or effect.seeds)
+    return bool(effect.changes or effect.changed_arguments or effect.draws or effect.seeds or effect.mark)

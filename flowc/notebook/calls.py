@@ -5,55 +5,42 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from flowc.notebook.callables import Callables
-from flowc.notebook.effects import Effect
-from flowc.notebook.heap import IMMUTABLE, NO_CODE, Code, Regions, Value, joined
-from flowc.notebook.host import CONSUMED, ITEMS, Arguments
-from flowc.notebook.lines import SCRIPT, SHELL, SHELL_OUTPUT
+from flowc.notebook.consequences import Consequences
+from flowc.notebook.heap import IMMUTABLE, Code, Regions, Value, joined
+from flowc.notebook.host import ITEMS, Arguments
+from flowc.notebook.specials import ITEM_TAKEN, any_arguments
 from flowc.notebook.syntax import (
     constant_text,
     is_class_method,
-    is_constant,
     is_static,
-    keyword_names,
-    parameter_names,
 )
 from flowc.notebook.timed import TIMEIT
 
 _DYNAMIC = frozenset(
     ("builtins.exec", "builtins.eval", "builtins.globals", "builtins.locals", "builtins.vars")
 )
-_WRITING_IN_PLACE = frozenset(
-    ("fillna", "replace", "clip", "where", "mask", "interpolate", "ffill", "bfill", "update")
-)
-
-
+# Methods of texts and templates that ask a mapping for items.
+_ASKING_ITEMS = frozenset(("format_map", "substitute", "safe_substitute", "vformat"))
 _CONSTRUCTORS = ("__init__", "__post_init__", "__new__")
-# Keywords by which a call is given an object to write into.
-_WRITTEN = frozenset(("out", "file", "stream", "buf"))
-_STATEFUL = frozenset(("rng", "file"))
 
 
-# Methods of tables that take `inplace`, which may be in what is spread by `**`.
-_IN_PLACE = _WRITING_IN_PLACE.union(
-    ("drop", "dropna", "drop_duplicates", "rename", "rename_axis", "reset_index", "set_index", "set_axis"),
-    ("sort_values", "sort_index", "query", "eval"),
-)
-
-
-class Calls(Callables):
+class Calls(Consequences):
     """Walks calls."""
 
     def _of_Call(self, node: ast.Call) -> Value:
         receiver: Value | None = None
+        found: list[Value] = []
         if isinstance(node.func, ast.Attribute):
             receiver = self.value(node.func.value)
+            found = self.read_attribute(receiver, node.func.attr, node)
             # A method of an object is no part of it that anyone could keep.
             plain = receiver.path is None and receiver.callee is None
             callee = IMMUTABLE if plain else self.attribute(receiver, node.func)
         else:
             callee = self.value(node.func)
         arguments = self._arguments(node, self._consumes(callee, receiver, node))
+        if found:
+            self._call_unknown(joined(found), arguments, node, known=True)
         if callee.kind == "factory":
             return self._call_unknown(callee, arguments, node, known=True)
         if callee.path is not None:
@@ -116,7 +103,7 @@ class Calls(Callables):
             self._run_callbacks(arguments, None, node)
             self._raises.pop()
         elif not effect.definition:
-            returned = IMMUTABLE if effect.quiet else self._run_callbacks(arguments, None, node)
+            returned = IMMUTABLE if effect.quiet else self._run_callbacks(arguments, None, node, path)
             return self._affect(effect, path, None, arguments, node, returned)
         return self._affect(effect, path, None, arguments, node)
 
@@ -129,9 +116,12 @@ class Calls(Callables):
             return self.type_of(first)
         if path == "builtins.getattr" and name is not None:
             attribute = ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node)
-            return joined((self.attribute_as_value(first, attribute, node), *rest[1:2]))
+            found = self.read_attribute(first, name, node)
+            return joined((self.attribute_as_value(first, attribute, node), *rest[1:2], *found))
         if path == f"flowc.notebook.lines.{TIMEIT}":
             return self._timed(arguments, node)
+        if path in ("builtins.setattr", "builtins.delattr") and arguments.positional:
+            self._set_by_name(first, name, joined(rest[1:]), node)
         if path == "operator.call" and rest:
             return self._call_unknown(first, replace(arguments, positional=rest), node)
         if path == "operator.methodcaller" and node.args:
@@ -149,6 +139,14 @@ class Calls(Callables):
         for _ in range(2):
             self._run_callbacks(arguments, None, node)
         return self.heap.fresh()
+
+    def _set_by_name(self, whole: Value, name: str | None, value: Value, node: ast.Call) -> None:
+        """Set an attribute whose name may not be known: then any that runs something."""
+        setters = (each.rpartition(".")[0] for each in self.table.own if each.endswith(".setter"))
+        for each in [name] if name is not None else sorted(setters) or [""]:
+            self.set_attribute(whole, each, value, node)
+        if whole.path is not None:
+            self.note("state", node, whole.path)
 
     def type_of(self, value: Value) -> Value:
         """Return the class of a value."""
@@ -177,6 +175,8 @@ class Calls(Callables):
     def _instantiate(self, cls: Value, code: Code, arguments: Arguments, node: ast.AST) -> Value:
         if code.is_enum:
             return Value(code=cls.code)
+        if code.has_metaclass:
+            self._call_metaclass(cls, code, arguments, node)
         attributes = self.heap.element(cls)
         instance = self.heap.foreign(*arguments.values(), attributes)
         instance = replace(instance, code=cls.code | instance.code, instance=code)
@@ -189,6 +189,13 @@ class Calls(Callables):
         if code.foreign_bases:
             self._run_callbacks(arguments, instance, node)
         return instance
+
+    def _call_metaclass(self, cls: Value, code: Code, arguments: Arguments, node: ast.AST) -> None:
+        """Run what takes the place of making an instance, where a metaclass is of the notebook's own."""
+        for meta in cls.code - {code, *code.ancestors()}:
+            method = meta.method("__call__") if meta.is_class else None
+            if method is not None:
+                self.run(method, cls, any_arguments(method, cls, arguments.values()), node)
 
     def _call_method(self, receiver: Value, name: str, arguments: Arguments, node: ast.Call) -> Value:
         if receiver.kind == "type" and arguments.positional:
@@ -217,7 +224,11 @@ class Calls(Callables):
                 return self._affect(harmless, name, receiver, arguments, node)
             if name == "join":
                 return IMMUTABLE
+            if name in _ASKING_ITEMS:
+                self.implied((ITEM_TAKEN,), list(arguments.values()), [], node)
             held = [value for value in arguments.values() if value.top]
+            if effect.known and effect.result == "view" and held:
+                return self.heap.view(joined(held))
             return (
                 self.heap.fresh(*held, kind="list")
                 if name in ("split", "iterdir")
@@ -235,6 +246,8 @@ class Calls(Callables):
         put_off = self.call_later(None, callee, arguments)
         self._run_callbacks(arguments, callee, node)
         given = joined(arguments.values())
+        if not known:
+            self.implied((ITEM_TAKEN,), [given], [], node)
         results = []
         for code in self.heap.codes(callee):
             if not code.is_class:
@@ -244,8 +257,7 @@ class Calls(Callables):
                 continue
             for name, method in code.methods.items():
                 if name == "__call__" or not name.startswith("__"):
-                    others = (given,) * (len(parameter_names(method)) - 1)
-                    results.append(self.run(method, callee, Arguments((callee, *others)), node))
+                    results.append(self.run(method, callee, any_arguments(method, callee, [given]), node))
         values = (callee, *arguments.values())
         # Only functions of the notebook: what they do has been seen.
         if known or (callee.top and callee.top <= self.heap.functions):
@@ -266,20 +278,28 @@ class Calls(Callables):
         self.change(self.heap.deep(strange), node, "may be changed by a call of it")
         self.heap.link(strange - self.heap.functions, joined(arguments.values()))
 
-    def _run_callbacks(self, arguments: Arguments, receiver: Value | None, node: ast.AST) -> Value:
-        """Run the functions in the arguments, with anything that is at hand; return what they may return."""
+    def _run_callbacks(
+        self, arguments: Arguments, receiver: Value | None, node: ast.AST, path: str = ""
+    ) -> Value:
+        """Run the functions in the arguments, with anything that is at hand; return what they may return.
+
+        So are the methods that whoever is called, by its `path`, may run of instances.
+        """
         functions = {
             code: value
             for value in arguments.values()
             for code in (self.heap.codes(value) if value.top else value.code)
             if not isinstance(code.node, ast.Call)
         }
+        sets = not path.startswith("builtins.") or path.endswith("attr")
+        implied = self.implied_by_library(receiver, arguments, node, sets=sets)
         if not functions:
-            return IMMUTABLE
+            return joined(implied)
         others = [value for value in arguments.values() if value.callee is None]
         everything = joined([*others, *([receiver] if receiver else [])])
         everything = joined((everything, self.heap.view(everything)))
-        return joined(self._call_back(code, value, everything, node) for code, value in functions.items())
+        called = [self._call_back(code, value, everything, node) for code, value in functions.items()]
+        return joined([*called, *implied])
 
     def _call_back(self, code: Code, value: Value, given: Value, node: ast.AST) -> Value:
         """Run a function, a class or an object that can be called with something that may be any argument."""
@@ -287,162 +307,8 @@ class Calls(Callables):
             return self.run(code, value, Arguments((given,), loose=True), node)
         made = value.callee is code
         own = self.heap.fresh(given) if made else value
-        results = [own] if made else []
-        for name in _CONSTRUCTORS if made else ("__call__",):
-            if (method := code.method(name)) is not None:
-                others = (given,) * (len(parameter_names(method)) - 1)
-                named = tuple((each, given) for each in keyword_names(method))
-                results.append(self.run(method, value, Arguments((own, *others), named), node))
-        return joined(results)
-
-    def _affect(
-        self,
-        effect: Effect,
-        name: str,
-        receiver: Value | None,
-        arguments: Arguments,
-        node: ast.Call,
-        returned: Value = IMMUTABLE,
-    ) -> Value:
-        """Do what the effects table says of a call; `returned` is what functions among its arguments gave."""
-        self._change_by(effect, name, receiver, arguments, node)
-        for word, happens in (
-            ("once", effect.once),
-            ("process", effect.process),
-            ("output", effect.output),
-            ("waits", effect.waits),
-        ):
-            if happens:
-                self.note(word, node, name)  # type: ignore[arg-type]
-        runs_command = name.endswith((SHELL, SHELL_OUTPUT, SCRIPT))
-        if effect.files:
-            where = node.args[0] if node.args and receiver is None and not runs_command else None
-            if receiver is not None and receiver.top and node.args:
-                where = node.args[0]
-            self.note("writes" if effect.files == "writes" else "reads", node, constant_text(where))
-        if name == "builtins.open":
-            self._note_open(node)
-        if runs_command:
-            self.note("reads", node)
-        for generator in effect.draws:
-            if not any(keyword.arg in ("random_state", "seed", "generator") for keyword in node.keywords):
-                self.note("draws", node, generator)
-        for generator in effect.seeds:
-            self.note("seeds", node, generator)
-        if effect.applies and effect.kind != "iterator":
-            return self._applied(effect, receiver, arguments, returned)
-        result = self._result(effect, receiver, arguments)
-        if effect.definition:
-            code = self._codes.setdefault(node, Code(node))
-            return replace(result, kind="factory", code=result.code | {code}, path=None)
-        inside = self.heap.codes(joined((*arguments.values(), *((receiver,) if receiver else ()))))
-        return replace(result, code=result.code | inside) if inside and effect.result != "value" else result
-
-    def _applied(
-        self, effect: Effect, receiver: Value | None, arguments: Arguments, returned: Value
-    ) -> Value:
-        """Return what a call gives that runs functions and does not keep them: it holds what they gave."""
-        rest = Arguments(
-            tuple(
-                value
-                for value in arguments.values()
-                if value.callee is None or value.callee.is_class or value.instance is not None
-            )
-        )
-        result = self._result(effect, receiver, rest)
-        if effect.result not in ("fresh", "holds"):
-            return joined((result, returned))
-        self.heap.link(result.top, returned)
-        inside = receiver.code if receiver is not None else NO_CODE
-        return replace(result, code=result.code | inside)
-
-    def _change_by(
-        self, effect: Effect, name: str, receiver: Value | None, arguments: Arguments, node: ast.Call
-    ) -> None:
-        short = name.rpartition(".")[2]
-        if receiver is not None and receiver.top and effect.keeps:
-            for value in arguments.values():
-                self.heap.link(
-                    receiver.top, value if effect.known else joined((value, self.heap.element(value)))
-                )
-                if name in ("extend", "update", "extendleft"):
-                    self.heap.link(receiver.top, self._next(value))
-        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-        inplace = "inplace" in keywords and not is_constant(keywords["inplace"], False)
-        inplace = inplace or (None in keywords and short in _IN_PLACE)
-        if receiver is not None and receiver.top and (effect.changes or inplace):
-            regions = self.heap.deep(receiver.top) if effect.deep else receiver.top
-            known = "is changed by" if effect.known or inplace else "may be changed by"
-            buffers = not inplace or short in _WRITING_IN_PLACE
-            self.change(regions, node, f"{known} '{short}'", buffers=buffers)
-        self._change_arguments(effect, short, receiver, arguments, node)
-        for value in arguments.positional:
-            if value.kind in CONSUMED and (
-                value.kind != "opaque" or name.startswith(("builtins.", "itertools."))
-            ):
-                self._consume(value, node)
-
-    def _change_arguments(
-        self, effect: Effect, short: str, receiver: Value | None, arguments: Arguments, node: ast.Call
-    ) -> None:
-        """Change what a call changes of what it is given, and what it writes into or draws from."""
-        at = (*effect.changed_arguments, *effect.out)
-        by_name = any(position >= len(arguments.positional) for position in effect.changed_arguments)
-        given = [
-            (value, position in at or (arguments.loose and bool(at)))
-            for position, value in enumerate(arguments.positional)
+        methods = [code.method(name) for name in (_CONSTRUCTORS if made else ("__call__",))]
+        returned = [
+            self.run(method, value, any_arguments(method, own, [given]), node) for method in methods if method
         ]
-        given += [(value, key in _WRITTEN or by_name) for key, value in arguments.named]
-        uses = not effect.output and (receiver is None or receiver.kind not in ITEMS)
-        for value, changed in given:
-            if not value.top:
-                continue
-            if changed or (uses and value.kind in _STATEFUL):
-                self.change(self.heap.deep(value.top), node, f"is changed by '{short}'")
-                if effect.keeps and receiver is None:
-                    others = joined(other for other, _ in given if other is not value)
-                    self.heap.link(value.top, joined((others, self.heap.element(others))))
-            elif not effect.known and receiver is None:
-                why = f"may be changed by '{short}', which is not known"
-                self.change(self.heap.deep(value.top), node, why)
-
-    def _note_open(self, node: ast.Call) -> None:
-        mode = node.args[1] if len(node.args) > 1 else None
-        mode = next((keyword.value for keyword in node.keywords if keyword.arg == "mode"), mode)
-        text = "r" if mode is None else constant_text(mode)
-        path = constant_text(node.args[0]) if node.args else None
-        if text is None or set(text) & set("wax+"):
-            self.note("writes", node, path)
-        if text is None or set(text) & set("r+"):
-            self.note("reads", node, path)
-
-    def _result(self, effect: Effect, receiver: Value | None, arguments: Arguments) -> Value:
-        values = (*((receiver,) if receiver is not None else ()), *arguments.values())
-        match effect.result:
-            case "value":
-                return replace(IMMUTABLE, kind=effect.kind, stuck=effect.stuck)
-            case "fresh" if not any(code.is_class for code in self.heap.codes(joined(values))):
-                return self.heap.foreign(kind=effect.kind, stuck=effect.stuck)
-            # A copy of an instance shares what belongs to its class.
-            case "fresh" | "holds":
-                used_up = CONSUMED - {"opaque"} if effect.consumes else frozenset()
-                parts = [
-                    self._next(value) if value.kind in used_up else joined((value, self._next(value)))
-                    for value in values
-                ]
-                return self.heap.foreign(*parts, kind=effect.kind, stuck=effect.stuck)
-            case "view":
-                seen = self.heap.view(values[0], effect.kind) if values else IMMUTABLE
-                if receiver is not None and receiver.kind == "array":
-                    self.heap.sure_views |= seen.top
-                return seen if seen.top else self.heap.foreign(*values, kind=effect.kind)
-            case "self" if receiver is not None:
-                return receiver
-            case "chain" if receiver is not None:
-                return joined((receiver, self.heap.foreign(receiver)))
-            case "sum" if len(values) == 1:
-                return self._operated(self._next(values[0]), IMMUTABLE)
-            case "element":
-                return joined([self.heap.element(value) for value in values] + list(arguments.values()))
-        result = self._anything(values, known=effect.known)
-        return replace(result, kind=effect.kind or result.kind, stuck=effect.stuck or result.stuck)
+        return joined([own, *returned] if made else returned)

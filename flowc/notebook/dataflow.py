@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from flowc.notebook.applying import apply
 from flowc.notebook.effects import EffectsTable
+from flowc.notebook.function_scopes import own_nodes
 from flowc.notebook.generators import generator_name
 from flowc.notebook.heap import NOTHING, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
 from flowc.notebook.names import Layer, Names
-from flowc.notebook.summaries import Summaries, Summary, apply, known_arguments, own_nodes
-from flowc.notebook.syntax import parameter_names
+from flowc.notebook.summaries import Summaries
+from flowc.notebook.summary import Summary, known_arguments
+from flowc.notebook.syntax import is_property, parameter_names
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Bound, Place, Read, Version
 
 # A region's statement, whether it was walked as shared code, and its place among those made there.
@@ -295,22 +298,16 @@ class CellWalker(Walker):
             self._triggered.add(code)
             for name, method in code.methods.items():
                 summary = self._run(method, value, Arguments(), node, called=False)
-                restless = (name.startswith("__") and name not in _QUIET_DUNDERS) or _is_property(method)
+                restless = (name.startswith("__") and name not in _QUIET_DUNDERS) or is_property(method)
                 changed = _changed_of_self(summary, method) if restless and value.callee is None else set()
                 if changed:
-                    owners = self._instances(code, value)
+                    owners = self.heap.instances(code, value) or value.top
                     regions = self.heap.deep(owners) if True in changed else owners
                     self.change(regions, node, f"may be changed by its '{name}'")
             for base in code.bases:
                 self._trigger(replace(value, code=frozenset((base,)), top=frozenset()), node)
             if not code.is_class:
                 self._run(code, value, Arguments(), node, called=False)
-
-    def _instances(self, code: Code, value: Value) -> Regions:
-        """Return the instances of a class that can be got at through a value."""
-        inside = self.heap.reach(value.top)
-        found = {region for region in inside if code in self.heap.own_codes(region)} - self.heap.functions
-        return frozenset(found) or value.top
 
     def store(self, name: str, value: Value, node: ast.AST) -> None:
         self.heap.budget.spend(len(value.top) // 4)
@@ -561,11 +558,6 @@ class CellWalker(Walker):
     def global_value(self, name: str, _node: ast.AST) -> Value:
         version = self.names.get(name)
         return self.heap.fresh() if version is None or version.bound == "no" else version.value
-
-
-def _is_property(code: Code) -> bool:
-    names = [ast.unparse(decorator) for decorator in getattr(code.node, "decorator_list", [])]
-    return any("property" in name or name.endswith(".setter") for name in names)
 
 
 def _changed_of_self(summary: Summary, method: Code) -> set[bool]:

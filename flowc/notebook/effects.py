@@ -39,6 +39,7 @@ class Effect:
     seeds: tuple[str, ...] = ()
     kind: str | None = None
     stuck: str | None = None
+    mark: str | None = None
     known: bool = True
 
 
@@ -54,6 +55,8 @@ class EffectsTable:
     methods: dict[tuple[str | None, str], Effect] = field(default_factory=dict)
     # The names of the methods that classes of the notebook itself define.
     own: frozenset[str] = frozenset()
+    # The names that keywords may have which the notebook spreads by `**`.
+    keywords: frozenset[str] = frozenset()
 
     def function(self, path: str) -> Effect:
         """Return what calling `path` does; a module's entry counts for all that is in it."""
@@ -122,7 +125,7 @@ def parse_effect(words: Iterable[str]) -> Effect:
             said[key] += (value,)
         elif key == "out":
             said[key] += (int(value),)
-        elif key in ("kind", "stuck"):
+        elif key in ("kind", "stuck", "mark"):
             said[key] = value.replace("\u00a0", " ")
         else:
             raise ValueError(f"unknown word '{word}' in an effects table")

@@ -10,6 +10,16 @@ from typing import Any
 from flowc.notebook.calls import Calls
 from flowc.notebook.heap import IMMUTABLE, Value, joined
 from flowc.notebook.host import ITEMS, Scope
+from flowc.notebook.specials import (
+    ITEM_READ,
+    ITEM_SET,
+    LOOKED_UP,
+    SHOWN,
+    TRUTH,
+    comparison_names,
+    operator_names,
+    unary_names,
+)
 from flowc.notebook.syntax import is_key, is_selection
 
 _PLAIN_ATTRIBUTES = frozenset(
@@ -54,7 +64,7 @@ class Expressions(Calls):
     def _of_JoinedStr(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                self.value(part.value)
+                self.implied(SHOWN, [self.value(part.value)], [], node)
                 if part.format_spec is not None:
                     self.value(part.format_spec)
         return IMMUTABLE
@@ -68,17 +78,25 @@ class Expressions(Calls):
         return value
 
     def _of_IfExp(self, node: ast.IfExp) -> Value:
-        self.value(node.test)
+        self.test(node.test)
         return self._either([node.body, node.orelse])
+
+    def test(self, node: ast.expr) -> None:
+        """Go through what is asked for its truth."""
+        self.implied(TRUTH, [self.value(node)], [], node)
 
     def _of_BoolOp(self, node: ast.BoolOp) -> Value:
         first = self.value(node.values[0])
+        self.implied(TRUTH, [first], [], node)
         rest = node.values[1:]
         if not any(isinstance(part, ast.NamedExpr) for value in rest for part in ast.walk(value)):
-            return joined([first, *map(self.value, rest)])
+            values = [first, *map(self.value, rest)]
+            self.implied(TRUTH, values[:-1], [], node)
+            return joined(values)
         states, values = [self.snapshot()], [first]
         for part in rest:
             values.append(self.value(part))
+            self.implied(TRUTH, [values[-1]], [], node)
             states.append(self.snapshot())
         self.join(states)
         return joined(values)
@@ -93,7 +111,12 @@ class Expressions(Calls):
         return joined(values)
 
     def _of_BinOp(self, node: ast.BinOp) -> Value:
-        return self._operated(self.value(node.left), self.value(node.right))
+        left, right = self.value(node.left), self.value(node.right)
+        if isinstance(node.op, ast.Mod):
+            # The left side may be a text that is filled in.
+            self.implied(SHOWN, [right], [], node)
+        found = self.implied(operator_names(node.op), [left, right], [], node)
+        return joined([self._operated(left, right), *found])
 
     def _operated(self, left: Value, right: Value) -> Value:
         if not left.top and not right.top:
@@ -107,7 +130,10 @@ class Expressions(Calls):
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Value:
         operand = self.value(node.operand)
-        return IMMUTABLE if isinstance(node.op, ast.Not) else self._operated(operand, IMMUTABLE)
+        found = self.implied(unary_names(node.op), [operand], [], node)
+        if isinstance(node.op, ast.Not):
+            return IMMUTABLE
+        return joined([self._operated(operand, IMMUTABLE), *found])
 
     def _of_Compare(self, node: ast.Compare) -> Value:
         values = [self.value(node.left), *map(self.value, node.comparators)]
@@ -118,9 +144,10 @@ class Expressions(Calls):
         if not with_constant and any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops):
             self.note("identity", node)
         self._note_equality(values, node)
+        found = self.implied(comparison_names(node.ops), values, [], node)
         if all(isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn) for operator in node.ops):
             return IMMUTABLE
-        return self.heap.fresh() if any(value.top for value in values) else IMMUTABLE
+        return joined([self.heap.fresh() if any(value.top for value in values) else IMMUTABLE, *found])
 
     def _note_equality(self, values: Iterable[Value], node: ast.AST) -> None:
         """Take note where objects of the notebook's classes are compared or looked up: by identity, by default."""
@@ -195,6 +222,7 @@ class Expressions(Calls):
         made = self._made(node, [source])
         held = self._comprehended(node, [node.elt])
         self.heap.link(made.top, joined(held))
+        self.heap.mark(made.top, "generator")
         return replace(made, callee=None, kind="generator", stuck="a generator")
 
     def _comprehended(self, node: Any, results: list[ast.expr]) -> list[Value]:
@@ -207,7 +235,7 @@ class Expressions(Calls):
             self._consume(source, generator.iter)
             self._comprehension_target(generator.target, self._next(source), scope)
             for condition in generator.ifs:
-                self.value(condition)
+                self.test(condition)
         values = [self.value(result) for result in results]
         self._scopes.pop()
         return values
@@ -220,7 +248,9 @@ class Expressions(Calls):
                 self._change_part(node, value)
 
     def _of_Attribute(self, node: ast.Attribute) -> Value:
-        return self.attribute_as_value(self.value(node.value), node, node)
+        whole = self.value(node.value)
+        found = self.read_attribute(whole, node.attr, node)
+        return joined([self.attribute_as_value(whole, node, node), *found])
 
     def attribute(self, whole: Value, node: ast.Attribute) -> Value:
         if whole.path is not None:
@@ -245,6 +275,11 @@ class Expressions(Calls):
 
     def _item(self, whole: Value, node: ast.Subscript) -> Value:
         key = self.value(node.slice)
+        found = self.implied(ITEM_READ, [whole], [key], node)
+        self.implied(LOOKED_UP, [key], [whole], node)
+        return joined([self._plain_item(whole, key, node), *found])
+
+    def _plain_item(self, whole: Value, key: Value, node: ast.Subscript) -> Value:
         if key.top:
             self._note_equality([key], node)
         if whole.path is not None:
@@ -314,10 +349,14 @@ class Expressions(Calls):
         whole = self.value(target.value)
         indexed = False
         if isinstance(target, ast.Subscript):
-            self.value(target.slice)
+            key = self.value(target.slice)
+            self.implied(ITEM_SET, [whole], [key, value], target)
+            self.implied(LOOKED_UP, [key], [whole], target)
             if isinstance(target.value, ast.Attribute) and target.value.attr in _INDEXERS:
                 frame = self.value(target.value.value)
                 whole, indexed = (frame, True) if frame.kind == "frame" else (whole, False)
+        else:
+            self.set_attribute(whole, target.attr, value, target)
         if whole.path is not None:
             self.note("state", target, whole.path)
         if whole.top:

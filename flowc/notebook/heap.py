@@ -8,7 +8,7 @@ change of the other, which pickling them does not keep.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from flowc.notebook.budget import Budget
@@ -16,6 +16,9 @@ from flowc.notebook.budget import Budget
 Regions = frozenset[int]
 _FEW = 8
 _CACHED = 128
+# Kinds of objects that some uses change which leave others as they are. They are known as what they are when nobody
+# knows any more by which name.
+MARKING = frozenset(("iterator", "generator", "file", "rng"))
 # So many ways between regions are gone in the time of one unit of work.
 _WAYS = 8
 NOTHING: Regions = frozenset()
@@ -43,6 +46,21 @@ class Code:
     @property
     def is_class(self) -> bool:
         return isinstance(self.node, ast.ClassDef)
+
+    @property
+    def has_metaclass(self) -> bool:
+        """Say whether a metaclass may have made this class, or one that it comes from."""
+        return any(
+            keyword.arg == "metaclass"
+            for each in (self, *self.ancestors())
+            for keyword in getattr(each.node, "keywords", ())
+        )
+
+    def ancestors(self) -> Iterator[Code]:
+        """Yield the notebook's classes from which this one comes."""
+        for base in self.bases:
+            yield base
+            yield from base.ancestors()
 
     def method(self, name: str) -> Code | None:
         """Return a method, also one of a base class in the notebook."""
@@ -123,6 +141,7 @@ class Heap:
         self._reached: dict[Regions, Regions] = {}
         self._in_reached: set[int] = set()
         self._tips: dict[Regions, Regions] = {}
+        self._marks: dict[int, str] = {}
         self.functions: set[int] = set()
         self.sure_views: set[int] = set()
 
@@ -152,7 +171,10 @@ class Heap:
             held |= self._ends(part.top)
             code |= part.code
             stuck = stuck or part.stuck
-        return Value(frozenset((self.new(held),)), frozenset(code), kind, stuck=stuck)
+        made = self.new(held)
+        if kind is not None and kind in MARKING:
+            self.mark((made,), kind)
+        return Value(frozenset((made,)), frozenset(code), kind, stuck=stuck)
 
     def foreign(self, *parts: Value, kind: str | None = None, stuck: str | None = None) -> Value:
         """Return a new object made elsewhere: besides what it is given it may hold objects of its own.
@@ -162,6 +184,8 @@ class Heap:
         if kind in ("array", "frame"):
             return self.fresh(*parts, kind=kind, stuck=stuck)
         inner = self.new()
+        if kind is not None and kind in MARKING:
+            self.mark((inner,), kind)
         self._holds[inner].add(inner)
         self._held_by[inner].add(inner)
         return self.fresh(*parts, Value(frozenset((inner,))), kind=kind, stuck=stuck)
@@ -283,6 +307,26 @@ class Heap:
             todo += new
         self.budget.spend(ways // _WAYS)
         return frozenset(seen)
+
+    def mark(self, regions: Iterable[int], mark: str) -> None:
+        """Say what is peculiar about regions, however they are got at later."""
+        self._marks.update(dict.fromkeys(regions, mark))
+
+    def mark_of(self, region: int) -> str | None:
+        """Return what is peculiar about a region."""
+        return self._marks.get(region)
+
+    def marked(self, regions: Iterable[int], *marks: str, inside: bool = True) -> Regions:
+        """Return which of the regions have one of these marks; with `inside`, also of all that they hold."""
+        if not self._marks:
+            return NOTHING
+        among = self.reach(regions) if inside else frozenset(regions)
+        return frozenset(region for region in among & self._marks.keys() if self._marks[region] in marks)
+
+    def instances(self, code: Code, value: Value) -> Regions:
+        """Return the instances of a class that can be got at through a value."""
+        inside = self.reach(value.top)
+        return frozenset(r for r in inside if code in self._codes.get(r, ())) - self.functions
 
     def codes(self, value: Value) -> Codes:
         """Return all code that may run through a value."""

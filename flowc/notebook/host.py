@@ -32,6 +32,10 @@ Event = Literal[
     "repeats",
 ]
 _BUILTINS = frozenset(dir(builtins)) | {"display"}
+# Stands for taking the next of what may be an iterator.
+NEXT_TAKEN = "next()"
+# What going through an object runs of it.
+ITERATED = (NEXT_TAKEN, "__iter__", "__next__", "__aiter__", "__anext__", "__getitem__", "__len__")
 CONSUMED = frozenset(("iterator", "generator", "file", "opaque"))
 ITEMS = frozenset(("list", "dict", "set", "tuple"))
 
@@ -144,6 +148,12 @@ class Host(ABC):
         """Return what an attribute of a value may be."""
 
     @abstractmethod
+    def implied(
+        self, names: Iterable[str], receivers: Sequence[Value], others: Sequence[Value], node: ast.AST
+    ) -> list[Value]:
+        """Run the methods of the notebook's classes that have these names; return what they may give."""
+
+    @abstractmethod
     def _operated(self, left: Value, right: Value) -> Value:
         """Return what an operator gives for two values."""
 
@@ -180,7 +190,11 @@ class Host(ABC):
     # -- iteration
 
     def _consume(self, source: Value, node: ast.AST | None) -> None:
-        if source.kind in CONSUMED and source.top and node is not None:
+        if node is None:
+            return
+        for given in self.implied(ITERATED, [source], [], node):
+            self.heap.link(source.top, given)
+        if source.kind in CONSUMED and source.top:
             regions = self.heap.deep(source.top) if source.kind == "generator" else source.top
             self.change(regions, node, "is consumed")
 

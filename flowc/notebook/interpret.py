@@ -14,6 +14,7 @@ from typing import Any
 from flowc.notebook.expressions import Expressions
 from flowc.notebook.heap import IMMUTABLE, Code, Value, joined
 from flowc.notebook.host import Arguments, Scope
+from flowc.notebook.specials import ENTERED, operator_names
 from flowc.notebook.syntax import annotations_of, dotted
 
 
@@ -49,14 +50,18 @@ class Walker(Expressions):
         if old.top:
             self.change(old.top, node, "is changed by an augmented assignment")
             self.heap.link(old.top, self.heap.element(new))
-        result = joined((old, self._operated(old, new))) if old.top else self._operated(old, new)
-        self._assign(target, result, node.value)
+        found = self.implied(operator_names(node.op, in_place=True), [old, new], [], node)
+        if old.top:
+            found.append(old)
+        self._assign(target, joined([self._operated(old, new), *found]), node.value)
 
     def _load_target(self, target: ast.expr) -> Value:
         if isinstance(target, ast.Name):
             return self._name(target.id, target)
         if isinstance(target, ast.Attribute):
-            return self.attribute(self.value(target.value), target)
+            whole = self.value(target.value)
+            found = self.read_attribute(whole, target.attr, target)
+            return joined([self.attribute(whole, target), *found])
         assert isinstance(target, ast.Subscript)
         return self._item(self.value(target.value), target)
 
@@ -73,11 +78,11 @@ class Walker(Expressions):
     _do_AsyncFor = _do_For
 
     def _do_While(self, node: ast.While) -> None:
-        self.value(node.test)
+        self.test(node.test)
 
         def once() -> None:
             self.walk(node.body)
-            self.value(node.test)
+            self.test(node.test)
 
         self._loop(once, node.orelse)
 
@@ -100,7 +105,7 @@ class Walker(Expressions):
     _do_Continue = _do_Break
 
     def _do_If(self, node: ast.If) -> None:
-        self.value(node.test)
+        self.test(node.test)
         self._branches([node.body, node.orelse])
 
     def _branches(self, bodies: Sequence[Sequence[ast.stmt]]) -> None:
@@ -119,6 +124,7 @@ class Walker(Expressions):
                 item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
             )
             swallows = swallows or self._may_swallow(function, context)
+            entering = self.implied(ENTERED, [context], [], item.context_expr)
             if context.top and context.kind != "file":
                 self.change(context.top, item.context_expr, "is entered by 'with'")
             if item.optional_vars is not None:
@@ -127,7 +133,7 @@ class Walker(Expressions):
                     entered = replace(self._next(context), stuck=None)
                 else:
                     entered = replace(entered, stuck=context.stuck, kind=context.kind)
-                self._assign(item.optional_vars, entered, None)
+                self._assign(item.optional_vars, joined([entered, *entering]), None)
         if not swallows:
             self.walk(node.body)
             return
@@ -187,7 +193,7 @@ class Walker(Expressions):
             self.restore(before)
             self._pattern(case.pattern, subject)
             if case.guard is not None:
-                self.value(case.guard)
+                self.test(case.guard)
             after.append(self.snapshot())
             self.walk(case.body)
             after.append(self.snapshot())
@@ -251,6 +257,7 @@ class Walker(Expressions):
         code = self._class_code(node, bases, scope)
         held = [value for value in scope.names.values() if value.top and value.callee is None]
         value = self.heap.fresh(*held, *bases, *keywords)
+        self.define_class(joined(bases), joined(keywords), joined(held), keywords, node)
         self.heap.functions |= value.top
         value = replace(value, code=value.code | {code}, callee=code)
         for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
@@ -296,7 +303,7 @@ class Walker(Expressions):
                 self.value(part)
 
     def _do_Assert(self, node: ast.Assert) -> None:
-        self.value(node.test)
+        self.test(node.test)
         if node.msg is not None:
             self.value(node.msg)
 

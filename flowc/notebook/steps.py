@@ -170,7 +170,7 @@ class _Resolution:
     def _code_of(self, version: Version, read: Read) -> Iterator[Atom]:
         """Yield the definitions without which a value can't be loaded, and refuse what can't be defined again."""
         for code in self._analysis.heap.codes(version.value):
-            for each in (code, *_ancestors(code)):
+            for each in (code, *code.ancestors()):
                 maker = self._makers.get(each)
                 if maker is not None:
                     yield maker
@@ -406,9 +406,3 @@ class _Resolution:
             "keep the state in a variable or an instance",
             ("needed here", read.place),
         )
-
-
-def _ancestors(code: Code) -> Iterable[Code]:
-    for base in code.bases:
-        yield base
-        yield from _ancestors(base)

@@ -6,41 +6,31 @@ A function is walked once with stand-ins for what comes from outside; a call map
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
+from flowc.notebook.applying import apply
 from flowc.notebook.budget import Budget
 from flowc.notebook.effects import EffectsTable
+from flowc.notebook.function_scopes import fixed_names, is_generator, names_in, scope_names
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
 from flowc.notebook.host import Arguments, Event, builtin
 from flowc.notebook.interpret import Walker
-from flowc.notebook.syntax import decorator_names, is_cached, is_static, keyword_names, parameter_names
+from flowc.notebook.summary import (
+    Known,
+    Peek,
+    Summary,
+    is_known,
+    known_arguments,
+    known_as,
+    signature,
+    without_regions,
+)
+from flowc.notebook.syntax import decorator_names, is_cached
 
-# Where a stand-in comes from, under which name, and whether it is what that holds rather than itself.
-Origin = tuple[Literal["parameter", "global", "function"], str, bool]
 # What a call does that shows whether it was made once or twice.
 _SEEN_AGAIN = frozenset(("once", "output", "writes", "waits", "draws", "seeds", "process", "dynamic"))
-Peek = Callable[[str], Value | None]
-# Parameters that are known functions, without regions.
-Known = dict[str, Value]
-
-
-@dataclass(slots=True)
-class Summary:
-    """What one function does. Regions are those of `heap`; `origins` says which of them come from outside."""
-
-    heap: Heap
-    origins: dict[int, Origin] = field(default_factory=dict)
-    reads: dict[str, ast.AST] = field(default_factory=dict)
-    binds: dict[str, Value] = field(default_factory=dict)
-    deletes: dict[str, ast.AST] = field(default_factory=dict)
-    changes: dict[int, tuple[ast.AST, str, bool]] = field(default_factory=dict)
-    notes: list[tuple[Event, ast.AST, str | None]] = field(default_factory=list)
-    calls: dict[Any, tuple[str | None, Value, Arguments]] = field(default_factory=dict)
-    result: Value = IMMUTABLE
-    peeked: dict[str, Any] = field(default_factory=dict)
-    unfinished: bool = False
 
 
 class Summaries:
@@ -75,13 +65,6 @@ class Summaries:
         return walker.summary
 
 
-def signature(value: Value | None) -> Any:
-    """Return what a summary depends on in a global's value."""
-    if value is None:
-        return None
-    return (value.callee, value.instance, value.path, value.kind, bool(value.top), value.code)
-
-
 class FunctionWalker(Walker):
     """Walks one function's body."""
 
@@ -94,8 +77,8 @@ class FunctionWalker(Walker):
         self._code = code
         self._peek = peek
         self._given = given
-        self._fixed = _fixed_names(code)
-        self._globals, self._nonlocals, self._locals = _scope_names(code.node)
+        self._fixed = fixed_names(code)
+        self._globals, self._nonlocals, self._locals = scope_names(code.node)
         self._names: dict[str, Value] = {}
         self._stand_ins: dict[tuple[str, str], Value] = {}
         self._inner: list[tuple[Value, Code]] = []
@@ -145,7 +128,7 @@ class FunctionWalker(Walker):
 
     def _returned(self, node: ast.AST) -> Value:
         result = joined(self._results)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_generator(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_generator(node):
             held = list(self._stand_ins.values())
             context = "contextmanager" in decorator_names(self._code)
             return replace(
@@ -165,7 +148,7 @@ class FunctionWalker(Walker):
         plain = [*args.posonlyargs, *args.args]
         for argument in (*plain, *args.kwonlyargs):
             value = self._stand_in("parameter", argument.arg)
-            self._names[argument.arg] = _known_as(self._given.get(argument.arg), value)
+            self._names[argument.arg] = known_as(self._given.get(argument.arg), value)
         if plain:
             self._first = self._names[plain[0].arg]
         if args.vararg is not None:
@@ -196,7 +179,7 @@ class FunctionWalker(Walker):
         if name in self._names:
             return self._names[name]
         if name in self._code.captured or name in self._nonlocals:
-            return _known_as(self._code.bound.get(name), self._stand_in("function", ""))
+            return known_as(self._code.bound.get(name), self._stand_in("function", ""))
         if name in self._locals:
             return IMMUTABLE
         return self.global_value(name, node)
@@ -265,16 +248,16 @@ class FunctionWalker(Walker):
         return self._locals | self._code.captured | frozenset(self._names)
 
     def known_captures(self, node: ast.AST) -> dict[str, Value]:
-        names = sorted(_names_in(node) & self._fixed)
+        names = sorted(names_in(node) & self._fixed)
         values = {name: self._names.get(name) or self._code.bound.get(name) for name in names}
-        return {name: _without_regions(value) for name, value in values.items() if value and _is_known(value)}
+        return {name: without_regions(value) for name, value in values.items() if value and is_known(value)}
 
     def capture(self, function: Value, code: Code) -> None:
         self._inner.append((function, code))
         self._capture_now(function, code)
 
     def _capture_now(self, function: Value, code: Code) -> None:
-        for name in _names_in(code.node):
+        for name in names_in(code.node):
             if name in self._names:
                 self.heap.link(function.top, self._names[name])
             elif name in self._code.captured:
@@ -313,234 +296,3 @@ class FunctionWalker(Walker):
         result = apply(self, summary, code, function, arguments, node)
         self._calling.discard(code)
         return result
-
-
-def apply(
-    walker: Walker,
-    summary: Summary,
-    code: Code,
-    function: Value,
-    arguments: Arguments,
-    node: ast.AST,
-) -> Value:
-    """Do in a walker what a summary says of a call; return the call's value."""
-    heap = walker.heap
-    given = _bound(code, function, arguments, heap)
-    regions: dict[int, Regions] = {}
-    heap.budget.spend(20 + 4 * (len(summary.origins) + len(summary.changes) + len(summary.calls)))
-
-    def outside(region: int) -> Regions:
-        """Return what a stand-in is here, or the object that stands for one made in the call."""
-        if region not in regions:
-            origin = summary.origins.get(region)
-            heap.budget.spend(10)
-            if origin is None:
-                made = heap.new()
-                regions[region] = frozenset((made,))
-                if region in summary.heap.functions:
-                    heap.functions.add(made)
-                for held in summary.heap.held((region,)):
-                    heap.link((made,), Value(outside(held)))
-                heap.link((made,), Value(code=summary.heap.own_codes(region)))
-            else:
-                regions[region] = _origin_regions(origin, given, function, walker, node)
-        return regions[region]
-
-    def placed(value: Value) -> Value:
-        """Return a value of the summary as it is here."""
-        top = frozenset().union(*(outside(region) for region in value.top))
-        parts = None if value.parts is None else tuple(map(placed, value.parts))
-        return replace(value, top=top, parts=parts)
-
-    for name, receiver, given_later in list(summary.calls.values()):
-        here = Arguments(
-            tuple(map(placed, given_later.positional)),
-            tuple((key, placed(value)) for key, value in given_later.named),
-            given_later.loose,
-        )
-        _call_now(walker, name, placed(receiver), here, node)
-    result = placed(summary.result)
-    for region, origin in list(summary.origins.items()):
-        new = summary.heap.held((region,)) - {region}
-        extra = [held for held in new if summary.origins.get(held) != (origin[0], origin[1], True)]
-        for held in extra:
-            heap.link(outside(region), Value(outside(held)))
-        codes = summary.heap.own_codes(region)
-        if codes:
-            heap.link(outside(region), Value(code=codes))
-    _share_buffers(walker, summary, outside, set(regions) | set(summary.origins))
-    for region, (_, why, buffers) in list(summary.changes.items()):
-        if region in summary.origins:
-            held = summary.origins[region][2]
-            changed = outside(region) - heap.functions if held else outside(region)
-            walker.change(changed, node, why, buffers=buffers)
-    for name, value in list(summary.binds.items()):
-        walker.store_global(name, placed(value), node)
-    return result
-
-
-def _call_now(walker: Walker, name: str | None, receiver: Value, arguments: Arguments, node: ast.AST) -> None:
-    """Do what a summary could not: call what has come from outside, as far as it is the notebook's own."""
-    put_off = walker.call_later(name, receiver, arguments)
-    for code in walker.heap.codes(receiver):
-        method = _method(code, name or "__call__", receiver) if code.is_class else None
-        if method is not None:
-            own = () if is_static(method) else (receiver,)
-            with_self = replace(arguments, positional=(*own, *arguments.positional))
-            walker.run(method, receiver, with_self, node)
-        elif name is None and not code.is_class and not isinstance(code.node, ast.Call):
-            walker.run(code, receiver, arguments, node)
-    if name is None:
-        walker.call_stranger(receiver, put_off, arguments, node)
-
-
-def _method(code: Code, name: str, receiver: Value) -> Code | None:
-    if receiver.kind == "super":
-        return next((found for base in code.bases if (found := base.method(name))), None)
-    return code.method(name)
-
-
-def _share_buffers(
-    walker: Walker, summary: Summary, outside: Callable[[int], Regions], known: set[int]
-) -> None:
-    """Pass on which of the regions that are known outside are views of others."""
-    for region in sorted(known):
-        bases = summary.heap.buffers(region) - {region}
-        if bases:
-            walker.heap.see(outside(region), frozenset().union(*map(outside, sorted(bases))))
-
-
-def _origin_regions(
-    origin: Origin,
-    given: dict[str, Value],
-    function: Value,
-    walker: Walker,
-    node: ast.AST,
-) -> Regions:
-    heap = walker.heap
-    place, name, inner = origin
-    if place == "parameter":
-        top = given[name].top if name in given else frozenset()
-    elif place == "function":
-        top = function.top
-        inner = True
-    else:
-        top = walker.global_value(name, node).top
-    return heap.reach(heap.held(top)) | (top if place == "function" else frozenset()) if inner else top
-
-
-def _bound(code: Code, function: Value, arguments: Arguments, heap: Heap) -> dict[str, Value]:
-    """Return the value of each parameter; what is not given comes from the function's defaults."""
-    args = getattr(code.node, "args", None)
-    if not isinstance(args, ast.arguments):
-        return {}
-    plain = [argument.arg for argument in (*args.posonlyargs, *args.args)]
-    keyword_only = [argument.arg for argument in args.kwonlyargs]
-    default = heap.element(function)
-    everything = joined(arguments.values())
-    with_default = {*plain[len(plain) - len(args.defaults) :]}
-    with_default |= {
-        name for name, value in zip(keyword_only, args.kw_defaults, strict=True) if value is not None
-    }
-    if arguments.loose:
-        anything = joined((everything, heap.element(everything), default))
-        # A function that comes along with what is given is there to be called, not to be changed.
-        anything = replace(anything, top=everything.top | (anything.top - heap.functions))
-        names = [*plain, *keyword_only, *(each.arg for each in (args.vararg, args.kwarg) if each)]
-        return dict.fromkeys(names, anything)
-    given = {name: default if name in with_default else IMMUTABLE for name in (*plain, *keyword_only)}
-    given.update(zip(plain, arguments.positional, strict=False))
-    if args.vararg is not None:
-        given[args.vararg.arg] = joined(arguments.positional[len(plain) :])
-    named = dict(arguments.named)
-    given.update({name: value for name, value in named.items() if name in given})
-    if args.kwarg is not None:
-        given[args.kwarg.arg] = joined(value for name, value in named.items() if name not in given)
-    return given
-
-
-def known_arguments(code: Code, arguments: Arguments) -> Known:
-    """Return the parameters that are known functions in a call."""
-    if arguments.loose:
-        return {}
-    given = dict(zip(parameter_names(code), arguments.positional, strict=False))
-    names = {*parameter_names(code), *keyword_names(code)}
-    given.update((name, value) for name, value in arguments.named if name in names)
-    return {name: _without_regions(value) for name, value in given.items() if _is_known(value)}
-
-
-def _is_known(value: Value) -> bool:
-    return value.callee is not None or value.path is not None
-
-
-def _without_regions(value: Value) -> Value:
-    return Value(code=value.code, path=value.path, callee=value.callee)
-
-
-def _known_as(known: Value | None, stand_in: Value) -> Value:
-    if known is None or known.path is not None:
-        return known or stand_in
-    return replace(known, top=stand_in.top)
-
-
-def _fixed_names(code: Code) -> frozenset[str]:
-    """Return the parameters of a function that nothing in it sets, and what it itself knows of those around it."""
-    every = list(ast.walk(code.node))
-    set_inside = {
-        each.id for each in every if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
-    }
-    defined = {each.name for each in every if isinstance(each, ast.FunctionDef | ast.ClassDef)}
-    return frozenset({*parameter_names(code), *keyword_names(code), *code.bound} - set_inside - defined)
-
-
-def _scope_names(node: ast.AST) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the names that a function declares global, declares nonlocal, and binds itself."""
-    declared_global: set[str] = set()
-    declared_nonlocal: set[str] = set()
-    bound: set[str] = set()
-    args = getattr(node, "args", None)
-    if isinstance(args, ast.arguments):
-        every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
-        bound |= {argument.arg for argument in every if argument is not None}
-    for inner in own_nodes(node):
-        match inner:
-            case ast.Global(names=names):
-                declared_global |= set(names)
-            case ast.Nonlocal(names=names):
-                declared_nonlocal |= set(names)
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                bound.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                bound.add(name)
-            case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
-                bound.add(name)
-            case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
-                bound.add(name)
-            case ast.alias(name=name, asname=asname):
-                bound.add(asname or name.partition(".")[0])
-    bound -= declared_global | declared_nonlocal
-    return frozenset(declared_global), frozenset(declared_nonlocal), frozenset(bound)
-
-
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Go through the nodes of a function's own scope: not the bodies of functions and classes in it."""
-    todo = list(ast.iter_child_nodes(node))
-    while todo:
-        inner = todo.pop()
-        yield inner
-        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            todo += inner.decorator_list
-        elif isinstance(inner, ast.Lambda):
-            continue
-        elif isinstance(inner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            todo += [part for part in ast.walk(inner) if isinstance(part, ast.NamedExpr)]
-        else:
-            todo += ast.iter_child_nodes(inner)
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))

@@ -53,6 +53,12 @@ def is_static(code: Code) -> bool:
     return "staticmethod" in decorator_names(code)
 
 
+def is_property(code: Code) -> bool:
+    """Say whether a method runs where its name is read or set as an attribute."""
+    names = [ast.unparse(decorator) for decorator in getattr(code.node, "decorator_list", [])]
+    return any("property" in name or name.endswith((".setter", ".deleter")) for name in names)
+
+
 def dotted(node: ast.expr) -> str | None:
     if isinstance(node, ast.Call):
         return dotted(node.func)
