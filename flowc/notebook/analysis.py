@@ -19,6 +19,7 @@ from flowc.notebook.host import NEXT_TAKEN
 from flowc.notebook.lines import PlainCell
 from flowc.notebook.model import Notebook
 from flowc.notebook.parameters import Assigned
+from flowc.notebook.queries import names_in_texts
 from flowc.notebook.specials import ITEM_TAKEN
 from flowc.notebook.tags import Tagged
 from flowc.notebook.versions import PARAMETER, SHARED, Atom, Place, Version
@@ -94,7 +95,12 @@ def analyse(notebook: Notebook, cells: Sequence[TaggedCell], parameters: Sequenc
     for cell in cells:
         mentions.update({name: max(mentions.get(name, -1), cell.index) for name in cell.tagged.reads})
     views = any(_may_make_views(node) for cell in cells for node in ast.walk(cell.plain.tree))
-    table = replace(effects_table(), own=frozenset(_own_methods(cells)), keywords=frozenset(_keywords(cells)))
+    table = replace(
+        effects_table(),
+        own=frozenset(_own_methods(cells)),
+        keywords=frozenset(_keywords(cells)),
+        queried=frozenset(names_in_texts(node for cell in cells for node in ast.walk(cell.plain.tree))),
+    )
     entangled: frozenset[RegionKey] = frozenset()
     apart: frozenset[RegionKey] = frozenset()
     budget = Budget()

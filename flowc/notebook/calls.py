@@ -8,6 +8,7 @@ from dataclasses import replace
 from flowc.notebook.consequences import Consequences
 from flowc.notebook.heap import IMMUTABLE, Code, Regions, Value, joined
 from flowc.notebook.host import ITEMS, Arguments
+from flowc.notebook.queries import QUERYING, names_in_text
 from flowc.notebook.specials import ITEM_TAKEN, any_arguments
 from flowc.notebook.syntax import (
     constant_text,
@@ -17,7 +18,10 @@ from flowc.notebook.syntax import (
 from flowc.notebook.timed import TIMEIT
 
 _DYNAMIC = frozenset(
-    ("builtins.exec", "builtins.eval", "builtins.globals", "builtins.locals", "builtins.vars")
+    (
+        *("builtins.exec", "builtins.eval", "builtins.globals", "builtins.locals", "builtins.vars"),
+        *("sys._getframe", "inspect.currentframe", "inspect.stack"),
+    )
 )
 # Methods of texts and templates that ask a mapping for items.
 _ASKING_ITEMS = frozenset(("format_map", "substitute", "safe_substitute", "vformat"))
@@ -143,6 +147,7 @@ class Calls(Consequences):
     def _set_by_name(self, whole: Value, name: str | None, value: Value, node: ast.Call) -> None:
         """Set an attribute whose name may not be known: then any that runs something."""
         setters = (each.rpartition(".")[0] for each in self.table.own if each.endswith(".setter"))
+        self.change(whole.top, node, "has an attribute set")
         for each in [name] if name is not None else sorted(setters) or [""]:
             self.set_attribute(whole, each, value, node)
         if whole.path is not None:
@@ -202,6 +207,8 @@ class Calls(Consequences):
             # A method got from a class: its receiver is the first that it is given.
             receiver = arguments.positional[0]
             arguments = replace(arguments, positional=arguments.positional[0 if arguments.loose else 1 :])
+        if name in QUERYING:
+            self._read_queried(node)
         returned = self._run_callbacks(arguments, receiver, node)
         self.call_later(name, receiver, arguments)
         results = []
@@ -238,6 +245,17 @@ class Calls(Consequences):
             return self._call_unknown(receiver, arguments, node)
         effect = self.table.method(receiver.kind, name)
         return joined([*results, self._affect(effect, name, receiver, arguments, node, returned)])
+
+    def _read_queried(self, node: ast.Call) -> None:
+        """Read the variables that the text of a query names, or that it may name where it is not known."""
+        texts = [*node.args[:1], *(each.value for each in node.keywords if each.arg in ("expr", None))]
+        known = [text for each in texts if (text := constant_text(each)) is not None]
+        found = {name for text in known for name in names_in_text(text)}
+        # What looks like a name may be part of a text in the text, so it need not be there.
+        self._raises.append([])
+        for name in sorted(found if len(known) == len(texts) else self.table.queried):
+            self.value(ast.copy_location(ast.Name(name, ast.Load()), node))
+        self._raises.pop()
 
     def _call_unknown(
         self, callee: Value, arguments: Arguments, node: ast.AST, *, known: bool = False

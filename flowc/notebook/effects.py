@@ -57,6 +57,8 @@ class EffectsTable:
     own: frozenset[str] = frozenset()
     # The names that keywords may have which the notebook spreads by `**`.
     keywords: frozenset[str] = frozenset()
+    # The names that queries may read whose text is not known.
+    queried: frozenset[str] = frozenset()
 
     def function(self, path: str) -> Effect:
         """Return what calling `path` does; a module's entry counts for all that is in it."""

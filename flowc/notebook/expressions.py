@@ -249,6 +249,8 @@ class Expressions(Calls):
 
     def _of_Attribute(self, node: ast.Attribute) -> Value:
         whole = self.value(node.value)
+        if node.attr == "__globals__":
+            self.note("dynamic", node, node.attr)
         found = self.read_attribute(whole, node.attr, node)
         return joined([self.attribute_as_value(whole, node, node), *found])
 
@@ -345,6 +347,12 @@ class Expressions(Calls):
             return IMMUTABLE
         return self._name(node.id, node) if isinstance(node, ast.Name) else None
 
+    def _change_class(self, cls: Value, node: ast.AST) -> None:
+        """Change the classes that a value got from an instance may be."""
+        for code in self.heap.codes(cls):
+            if isinstance(code.node, ast.ClassDef) and not code.nested:
+                self.change(self._name(code.node.name, node).top, node, "has an attribute set")
+
     def _change_part(self, target: ast.Attribute | ast.Subscript, value: Value) -> None:
         whole = self.value(target.value)
         indexed = False
@@ -359,6 +367,8 @@ class Expressions(Calls):
             self.set_attribute(whole, target.attr, value, target)
         if whole.path is not None:
             self.note("state", target, whole.path)
+        if whole.kind == "type":
+            self._change_class(whole, target)
         if whole.top:
             what = "an item" if isinstance(target, ast.Subscript) else f"attribute '{target.attr}'"
             self.heap.link(whole.top, value)

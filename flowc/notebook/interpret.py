@@ -309,6 +309,8 @@ class Walker(Expressions):
 
     def _do_Import(self, node: ast.Import) -> None:
         for alias in node.names:
+            if alias.name == "__main__":
+                self.note("dynamic", node, alias.name)
             if alias.asname:
                 self.bind(alias.asname, Value(path=alias.name), node)
             else:
