@@ -18,13 +18,14 @@ from flowc.notebook.lower import compile_notebook
 CELLS = (20, 50, 1_000)
 STEPS = 10
 _GROWTH = 30  # at most, from 50 cells to 1,000
+SHAPED = 250  # cells of the notebooks that do one thing again and again
 
 
 def measure() -> list[Row]:
     """Time compiling and checking in this process; then `flowc run` and papermill, each as a whole command."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        return [*_compiling(folder), *_running(folder)]
+        return [*_compiling(folder), *_growing(folder), *_running(folder)]
 
 
 def _compiling(folder: Path) -> Iterator[Row]:
@@ -39,6 +40,15 @@ def _compiling(folder: Path) -> Iterator[Row]:
     yield Row(
         f"compile {large} cells (at most {_GROWTH} x)", times[large] * 1e3, "ms", growth, f"{middle} cells"
     )
+
+
+def _growing(folder: Path) -> Iterator[Row]:
+    """Time notebooks of one kind of cell each: what grows with the cells shows there most."""
+    _, middle, _ = CELLS
+    for name, sources in _SHAPES.items():
+        paths = [_written(folder / f"{count}.ipynb", _work(count, sources)) for count in (middle, SHAPED)]
+        few, many = (best(partial(_compiled, path), tries=3) for path in paths)
+        yield Row(f"compile {SHAPED} cells of {name}", many * 1e3, "ms", many / few, f"{middle} cells")
 
 
 def _running(folder: Path) -> Iterator[Row]:
@@ -71,7 +81,7 @@ def _compiled(path: Path) -> None:
     check_pipeline(pipeline)
 
 
-def _work(count: int) -> list[tuple[str, str]]:
+def _work(count: int, sources: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return cells as notebooks have them: imports, helpers that read globals, tables that are changed on the way."""
     cells = [
         ("imports", "import numpy as np\nimport pandas as pd"),
@@ -79,9 +89,10 @@ def _work(count: int) -> list[tuple[str, str]]:
         ("functions", "LIMIT = 10\n\ndef scaled(values):\n    return [value / LIMIT for value in values]"),
         ("step:load", "df = pd.DataFrame({'a': np.arange(size)})\nkept = []"),
     ]
+    sources = sources or _SOURCES
     for number in range(count - len(cells)):
         tags = f"step:part{number // 4}" if number % 4 == 0 else ""
-        cells.append((tags, _SOURCES[number % len(_SOURCES)].format(n=number)))
+        cells.append((tags, sources[number % len(sources)].format(n=number)))
     return cells
 
 
@@ -92,6 +103,16 @@ _SOURCES = (
     "part_{n} = df[df['a'] > {n}].copy()\npart_{n}['b'] = 1",
     "def check_{n}(value):\n    return value > LIMIT\n\nflags_{n} = [check_{n}(value) for value in kept]",
 )
+
+_SHAPES = {
+    "lists that are kept": ("items_{n} = [{n}]\nkept.append(items_{n})",),
+    "tables in a row": (
+        "df = df.assign(c{n}=df['a'] * 2)",
+        "df['d{n}'] = df['a'].shift({n})",
+        "df = df.dropna()",
+    ),
+    "calls of one helper": ("rows_{n} = scaled(kept)\nmore_{n} = scaled(rows_{n})",),
+}
 
 
 def _written(path: Path, cells: Sequence[tuple[str, str]]) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from flowc.notebook.heap import IMMUTABLE, Code, Heap, Regions, Value, joined
@@ -40,16 +40,18 @@ def apply(
                     heap.functions.add(made)
                 if (mark := summary.heap.mark_of(region)) is not None:
                     heap.mark((made,), mark)
-                for held in summary.heap.held((region,)):
-                    heap.link((made,), Value(outside(held)))
-                heap.link((made,), Value(code=summary.heap.own_codes(region)))
+                heap.link((made,), inside(region, summary.heap.held((region,))))
             else:
                 regions[region] = _origin_regions(origin, given, function, walker, node)
         return regions[region]
 
+    def inside(region: int, held: Iterable[int]) -> Value:
+        """Return what a region is to hold here, with its code."""
+        return Value(frozenset().union(*map(outside, held)), summary.heap.own_codes(region))
+
     def placed(value: Value) -> Value:
         """Return a value of the summary as it is here."""
-        top = frozenset().union(*(outside(region) for region in value.top))
+        top = frozenset().union(*map(outside, value.top))
         parts = None if value.parts is None else tuple(map(placed, value.parts))
         return replace(value, top=top, parts=parts)
 
@@ -64,17 +66,16 @@ def apply(
     for region, origin in list(summary.origins.items()):
         new = summary.heap.held((region,)) - {region}
         extra = [held for held in new if summary.origins.get(held) != (origin[0], origin[1], True)]
-        for held in extra:
-            heap.link(outside(region), Value(outside(held)))
-        codes = summary.heap.own_codes(region)
-        if codes:
-            heap.link(outside(region), Value(code=codes))
+        if extra or summary.heap.own_codes(region):
+            heap.link(outside(region), inside(region, extra))
     _share_buffers(walker, summary, outside, set(regions) | set(summary.origins))
+    changes: dict[tuple[Regions, str, bool], None] = {}
     for region, (_, why, buffers) in list(summary.changes.items()):
         if region in summary.origins:
             held = summary.origins[region][2]
-            changed = outside(region) - heap.functions if held else outside(region)
-            walker.change(changed, node, why, buffers=buffers)
+            changes[outside(region) - heap.functions if held else outside(region), why, buffers] = None
+    for changed, why, buffers in changes:
+        walker.change(changed, node, why, buffers=buffers)
     for name, value in list(summary.binds.items()):
         walker.store_global(name, placed(value), node)
     return result

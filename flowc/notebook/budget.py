@@ -8,8 +8,8 @@ from __future__ import annotations
 from flowc.diagnostics import Diagnostic, Source
 from flowc.notebook.model import diagnose
 
-# Some microseconds each: a thousand ordinary cells take about a tenth of them.
-_UNITS = 2_500_000
+# A microsecond or two each: a thousand ordinary cells take less than a tenth of them.
+_UNITS = 4_000_000
 
 
 class OutOfBudgetError(Exception):

@@ -19,8 +19,11 @@ _CACHED = 128
 # Kinds of objects that some uses change which leave others as they are. They are known as what they are when nobody
 # knows any more by which name.
 MARKING = frozenset(("iterator", "generator", "file", "rng"))
-# So many ways between regions are gone in the time of one unit of work.
-_WAYS = 8
+# So many ways between regions are gone, or so many regions put into one set, in the time of one unit of work;
+# coming to a region takes as long as some ways.
+_WAYS = 32
+_STOP = 8
+_UNITED = 64
 NOTHING: Regions = frozenset()
 CodeNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp | ast.ClassDef | ast.Call
 
@@ -42,6 +45,10 @@ class Code:
     foreign_bases: bool = False
     is_enum: bool = False
     bound: dict[str, Value] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        # By place, not by address: sets of code have one order in every process, and so an analysis one cost.
+        return hash((self.node.lineno, self.node.col_offset, self.nested))
 
     @property
     def is_class(self) -> bool:
@@ -200,14 +207,14 @@ class Heap:
             self._let_all_hold(all_holders, self._ends(value.top))
             return
         for holder in all_holders:
-            if value.top and not value.top <= self.reach(self._holds[holder]):
+            if value.top and not value.top <= self._held_in(frozenset((holder,))):
                 self._hold(holder, value.top)
 
     def _let_all_hold(self, holders: Regions, ends: Regions) -> None:
         """Let many regions hold more, without asking of each what it reaches."""
         ways = [self.holders((end,)) for end in ends]
         changed = {holder for holder in holders if any(self._holds[holder].isdisjoint(way) for way in ways)}
-        self._forget(changed)
+        self._extend(changed, self.reach(ends))
         for holder in changed:
             self._holds[holder] |= ends
         for end in ends:
@@ -215,13 +222,15 @@ class Heap:
 
     def _hold(self, holder: int, regions: Regions) -> None:
         """Let a region hold more, and drop what it can be seen to hold through that."""
-        self._forget({holder})
         known = self._holds[holder]
         new = self._ends(regions)
-        # Not through the holder itself: what only it holds must stay.
-        through = {holder}
-        if known:
-            self._spread(new - through, through)
+        through = self.reach(new)
+        self._extend({holder}, through)
+        if known and holder in through:
+            # Not through the holder itself: what only it holds must stay.
+            seen = {holder}
+            self._spread(new - seen, seen)
+            through = frozenset(seen)
         dropped = (known & through) - {holder}
         for held in dropped:
             self._held_by[held].discard(holder)
@@ -229,16 +238,26 @@ class Heap:
             self._held_by[held].add(holder)
         self._holds[holder] = (known - dropped) | new
 
-    def _forget(self, changed: set[int]) -> None:
-        """Forget what reaches regions that hold more now, and whatever else would pile up."""
+    def _extend(self, changed: set[int], gained: Regions) -> None:
+        """Add what some regions will reach to what reaches them, and forget whatever would pile up."""
         if len(self._tips) > _CACHED:
             self._tips.clear()
         if len(self._reached) > _CACHED:
             self._reached.clear()
             self._in_reached.clear()
-        if not changed.isdisjoint(self._in_reached):
-            self.budget.spend(len(self._reached) // 2)
-            self._reached = {key: reach for key, reach in self._reached.items() if changed.isdisjoint(reach)}
+        if changed.isdisjoint(self._in_reached):
+            return
+        self._in_reached |= gained
+        kept = {}
+        for key, reach in self._reached.items():
+            if changed.isdisjoint(reach):
+                kept[key] = reach
+            elif len(key) <= _FEW:
+                # What many reach is mostly asked for once.
+                kept[key] = reach | gained
+                self.budget.spend(len(reach) // _UNITED)
+        self.budget.spend(len(self._reached) // 2)
+        self._reached = kept
 
     def _remember(self, regions: Regions, reach: Regions) -> None:
         self._reached[regions] = reach
@@ -259,27 +278,36 @@ class Heap:
         return self._tips[regions]
 
     def _inside(self, regions: Regions) -> Regions:
-        """Return everything that can be got at through regions, but for themselves."""
-        held = self.held(regions)
-        inner = self.reach(held)
+        """Return everything that can be got at through regions, ready to be held as a whole."""
+        inner = self._held_in(regions)
         self._remember(inner, inner)
-        self._remember(regions, regions | inner)
+        held = self.held(regions)
         if len(held) <= _FEW:
             self._tips[inner] = held
         return inner
 
+    def _held_in(self, regions: Regions) -> Regions:
+        """Return what can be got at through regions, and of themselves only what is held in there."""
+        reach = self.reach(regions)
+        return reach.difference(each for each in regions if self._held_by[each].isdisjoint(reach))
+
     def _spread(self, regions: Iterable[int], seen: set[int]) -> None:
         """Add the regions to those seen, with everything that can be got at through them."""
+        self._go(self._holds, regions, seen)
+
+    def _go(self, ways: list[set[int]], regions: Iterable[int], seen: set[int]) -> None:
+        """Add the regions to those seen, with all that these ways lead to that has not been seen."""
         todo = list(regions)
         seen.update(todo)
-        ways = 0
+        gone = 0
         while todo:
-            held = self._holds[todo.pop()]
-            ways += len(held)
-            new = held - seen
-            seen |= new
-            todo += new
-        self.budget.spend(ways // _WAYS)
+            onward = ways[todo.pop()]
+            gone += _STOP + len(onward)
+            if not onward <= seen:
+                new = onward - seen
+                seen |= new
+                todo += [region for region in new if ways[region]]
+        self.budget.spend(gone // _WAYS)
 
     def held(self, regions: Iterable[int]) -> Regions:
         """Return what these hold directly."""
@@ -296,16 +324,8 @@ class Heap:
 
     def holders(self, regions: Iterable[int]) -> Regions:
         """Return the regions and everything through which they can be got at."""
-        seen = set(regions)
-        todo = list(seen)
-        ways = 0
-        while todo:
-            holding = self._held_by[todo.pop()]
-            ways += len(holding)
-            new = holding - seen
-            seen |= new
-            todo += new
-        self.budget.spend(ways // _WAYS)
+        seen: set[int] = set()
+        self._go(self._held_by, regions, seen)
         return frozenset(seen)
 
     def mark(self, regions: Iterable[int], mark: str) -> None:

@@ -257,7 +257,7 @@ class FunctionWalker(Walker):
         self._capture_now(function, code)
 
     def _capture_now(self, function: Value, code: Code) -> None:
-        for name in names_in(code.node):
+        for name in sorted(names_in(code.node)):
             if name in self._names:
                 self.heap.link(function.top, self._names[name])
             elif name in self._code.captured:
