@@ -415,7 +415,7 @@ class _Translation:
     def _measured_line(self, name: str, arguments: str, line: int, used: bool) -> str:
         try:
             if name == "timeit":
-                return timeit_line(arguments) + (";" if is_quiet(arguments) else "")
+                return timeit_line(arguments)
             written = prun_line(arguments)
             if not used or _is_expression(written):
                 return written

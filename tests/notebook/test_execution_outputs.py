@@ -107,7 +107,7 @@ def test_measurements_are_told_in_a_kernel_s_words(run_cells: Execute, tmp_path:
         ["", "%timeit -o -q -n 1 -r 2 -p 1 sleep(0.05)"],
         ["", "%%prun\nlen('ab')"],
         ["", "%prun len('ab')"],
-        ["", "%timeit -q -o -n 1 -r 1 len('ab');  # quiet"],
+        ["", "%timeit -q -o -n 1 -r 1 len('ab');  # shown all the same"],
     ]
     executed = run_cells(cells)
     assert executed.code == 0, executed.said
