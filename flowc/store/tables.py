@@ -4,8 +4,10 @@
              └─ run                 what a run has beside its name
                  ├─ task            what the run means to execute, in order
                  │   └─ execution   one attempt of a task ──┤   code: what of the project an execution reached
-                 └─ state_change    everything that happened ├─ event   an execution read or made an artifact
+                 │       └─ metric  a number that it told   ├─ event   an execution read or made an artifact
+                 └─ state_change    everything that happened │
                                                 artifact ────┘
+    tag, note    what people say of runs and artifacts
 
 ML Metadata's associations and attributions, which tie executions and artifacts to their run, are foreign keys
 here: an execution has one run, and an artifact is of those runs whose executions have events with it. A change
@@ -36,7 +38,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 
 metadata = MetaData(
     naming_convention={
@@ -107,8 +109,12 @@ run = Table(
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("pid_started", Text, nullable=False),
+    # The driver's last sign of life, and what "the latest run" and its like meant when the run began.
+    Column("heartbeat", Double),
+    Column("pins", JsonText, nullable=False, server_default="{}"),
     Index(None, "pipeline", "started"),
     Index(None, "started"),
+    Index(None, "state"),
 )
 
 task = Table(
@@ -121,7 +127,9 @@ task = Table(
     Column("upstream", JsonText, nullable=False),
     Column("state", String(16), nullable=False),
     Column("reason", Text),
+    Column("parent_id", ForeignKey("task.id")),  # the mapped task that this is an item of
     UniqueConstraint("run_id", "name"),
+    Index(None, "parent_id"),
 )
 
 execution = Table(
@@ -145,6 +153,10 @@ execution = Table(
     Column("unrepeatable", Text),
     Column("code_digest", ForeignKey("code.digest")),
     Column("reused_id", ForeignKey("execution.id")),
+    # What it used: bytes at the most, seconds of CPU; and how far it says it is.
+    Column("peak_memory", BigInteger),
+    Column("cpu_seconds", Double),
+    Column("progress", JsonText),
     UniqueConstraint("task_id", "attempt"),
     Index(None, "run_id"),
     Index(None, "fingerprint"),
@@ -185,6 +197,43 @@ event = Table(
     Column("port", Text, nullable=False),
     Index(None, "execution_id"),
     Index(None, "artifact_id"),
+)
+
+metric = Table(
+    "metric",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("execution_id", ForeignKey("execution.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("step", BigInteger),
+    Column("value", Double, nullable=False),
+    Column("at", Double, nullable=False),
+    Index(None, "execution_id"),
+)
+
+tag = Table(
+    "tag",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.id")),
+    Column("artifact_id", ForeignKey("artifact.id")),
+    Column("name", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    UniqueConstraint("run_id", "name"),
+    UniqueConstraint("artifact_id", "name"),
+    Index(None, "name", "value"),
+)
+
+note = Table(
+    "note",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.id"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", Text),
+    Column("at", Double, nullable=False),
+    Index(None, "run_id"),
 )
 
 state_change = Table(
