@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pty
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +19,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("flowc")
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no test find the modules that another one imported from its folder, nor that folder on the path."""
+    path, modules, folders = [*sys.path], {*sys.modules}, str(tmp_path_factory.getbasetemp())
+    yield
+    sys.path[:] = path
+    for name in {*sys.modules} - modules:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(folders):
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -147,10 +147,22 @@ def _restore_sklearn(state: State) -> None:
     sys.modules["sklearn"].set_config(**state)
 
 
+def _note_determinism() -> State:
+    return {"on": sys.modules["tensorflow.python.framework.config"].is_op_determinism_enabled()}
+
+
+def _restore_determinism(state: State) -> None:
+    assert isinstance(state, dict)
+    # TensorFlow has a public way to turn it on, and none to turn it off.
+    config = sys.modules["tensorflow.python.framework.config"]
+    (config.enable_op_determinism if state["on"] else config.disable_op_determinism)()
+
+
 LIBRARIES = (
     Aspect("numpy", _note_numpy, _restore_numpy),
     Aspect("matplotlib", _note_matplotlib, _restore_matplotlib),
     Aspect("matplotlib.pyplot", _note_figures, _restore_figures),
     Aspect("pandas", _note_pandas, _restore_pandas),
     Aspect("sklearn", _note_sklearn, _restore_sklearn),
+    Aspect("tensorflow.python.framework.config", _note_determinism, _restore_determinism),
 )

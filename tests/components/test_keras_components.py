@@ -1,10 +1,12 @@
 """From encoding to a served model, with values worked out by hand. One module, since TensorFlow starts slowly."""
 
+import importlib
 import json
 import math
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from flowc import Blessing, ComponentError, Dataset, Model, TransformGraph
+from flowc.engine.surroundings import own_surroundings
 from flowc_components import Feature, evaluate, predict, serve, split, train, transform
 from flowc_components.keras_files import load_model
 from flowc_components.serve import export, try_out
@@ -30,6 +33,14 @@ answer = signature(
 )
 print(json.dumps([answer["probability"].numpy().tolist(), [name for name in sys.modules if "flowc" in name]]))
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Train as a worker would: what that sets for the whole process does not stay for the tests of other modules."""
+    importlib.import_module("tensorflow")
+    with own_surroundings(tmp_path_factory.getbasetemp(), forget_modules=False):
+        yield
 
 
 def encoded(data: dict[str, Any], features: dict[str, FeatureKind | Feature], asked: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from flowc.cli.app import run_command
+from flowc.engine.surroundings import own_surroundings
 
 LOOK = """
 import os, sys, random, warnings, logging, locale, decimal, signal, builtins, json
@@ -120,3 +121,11 @@ def test_a_worker_is_as_new_for_each_step(project: Path) -> None:
     first, second = _looked(project, "notebook.py")
     assert _differ(first, second)
     assert first == second
+
+
+def test_a_task_that_makes_tensorflow_deterministic_makes_no_later_one_so(tmp_path: Path) -> None:
+    tf = pytest.importorskip("tensorflow")
+    with own_surroundings(tmp_path, forget_modules=False):
+        tf.config.experimental.enable_op_determinism()
+    # Where it is on, draws without a seed are refused.
+    assert tf.random.uniform([1]).shape == [1]

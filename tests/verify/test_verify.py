@@ -245,10 +245,19 @@ def test_parameters_and_all_that_is_left_at_the_end_are_compared(verify: Verify)
 
 
 def test_a_parameter_that_the_pipeline_takes_in_another_form_is_a_difference(verify: Verify) -> None:
-    code, report, said = verify([("parameters", "rate: float = 1"), ("step:a", "twice = rate * 2")])
-    assert (code, _verdicts(report)) == (1, {"rate": "different", "twice": "different"})
-    assert "first difference: parameter 'rate', after cell 0 (id c0), which sets it\n" in said
+    cells = [
+        ("parameters", "from pathlib import Path\nfile: Path = 'data.csv'"),
+        ("step:a", "kind = type(file).__name__"),
+    ]
+    code, report, said = verify(cells)
+    assert (code, _verdicts(report)) == (1, {"file": "different", "kind": "different"})
+    assert "first difference: parameter 'file', after cell 0 (id c0), which sets it\n" in said
     assert "write it as its annotation has it" in said
+
+
+def test_a_whole_number_for_a_float_is_given_as_it_is_written(verify: Verify) -> None:
+    code, report, _ = verify([("parameters", "rate: float = 1"), ("step:a", "twice = rate * 2")])
+    assert (code, _verdicts(report)) == (0, {"rate": "same", "twice": "same"})
 
 
 def test_a_cell_that_fails_in_the_kernel_alone_is_no_success(verify: Verify) -> None:
