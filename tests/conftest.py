@@ -6,6 +6,7 @@ import os
 import pty
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,8 +24,9 @@ settings.load_profile("flowc")
 
 @pytest.fixture(autouse=True)
 def _own_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let no test find the modules that another one imported from its folder, nor that folder on the path."""
-    path, modules, folders = [*sys.path], {*sys.modules}, str(tmp_path_factory.getbasetemp())
+    """Let no test find the projects' modules that another one imported, nor their folders on the path."""
+    path, modules = [*sys.path], {*sys.modules}
+    folders = (str(tmp_path_factory.getbasetemp()), str(Path(__file__).parent))
     yield
     sys.path[:] = path
     for name in {*sys.modules} - modules:
