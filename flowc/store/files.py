@@ -12,6 +12,7 @@ import os
 import sqlite3
 import stat
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,11 +55,15 @@ class FileState:
 
 
 class FileDigests:
-    """Digests of files by path, kept in a small database beside the store's. It may be deleted at any time."""
+    """Digests of files by path, kept in a small database beside the store's. It may be deleted at any time.
+
+    It is closed when nobody refers to it any more, at the latest.
+    """
 
     def __init__(self, memory: Path) -> None:
         self._path = memory
         self._connection: sqlite3.Connection | None = None
+        self._closing: weakref.finalize[..., FileDigests] | None = None
 
     def of(self, path: Path) -> str:
         """Return the digest of what a path points at: a file's content, a folder's tree, or that nothing is there.
@@ -89,9 +94,9 @@ class FileDigests:
 
     def close(self) -> None:
         """Close the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._closing is not None:
+            self._closing()
+        self._connection = self._closing = None
 
     def __enter__(self) -> Self:
         return self
@@ -147,6 +152,7 @@ class FileDigests:
             self._connection = sqlite3.connect(
                 self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
+            self._closing = weakref.finalize(self, self._connection.close)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = OFF")
             self._connection.execute(_SCHEMA)
